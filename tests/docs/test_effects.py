@@ -1,6 +1,6 @@
 """The pages on effects: the list of programs is that of the tables, and each key of a table is explained."""
 
-from rebuno.policy.facets.shell.effects.kinds import EFFECT_FACETS
+from rebuno.policy.facets.shell.effects.found import EFFECT_FACETS
 from rebuno.policy.facets.shell.effects.table import KINDS
 from tests.docs.pages import ROOT
 from tests.docs.programs import FILE, text

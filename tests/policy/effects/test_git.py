@@ -11,7 +11,7 @@ from rebuno.policy.facets.shell.effects import git
 from rebuno.policy.facets.shell.effects.arguments import Argument
 from rebuno.policy.facets.shell.effects.expansion import WordValue
 from rebuno.policy.facets.shell.effects.facets import FACETS, effects_of
-from rebuno.policy.facets.shell.effects.kinds import Found
+from rebuno.policy.facets.shell.effects.found import Found
 from rebuno.policy.facets.shell.effects.table import Slot, TableError, read_table
 from rebuno.policy.facets.shell.words import Word
 from rebuno.policy.matcher.facts import Facts

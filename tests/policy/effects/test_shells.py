@@ -6,7 +6,7 @@ from rebuno.policy.facets.path import facets as paths
 from rebuno.policy.facets.reading import PathContext, UncertainReading
 from rebuno.policy.facets.shell.command import Command
 from rebuno.policy.facets.shell.effects.facets import effects_of
-from rebuno.policy.facets.shell.effects.kinds import EffectKind
+from rebuno.policy.facets.shell.effects.found import EffectKind
 from rebuno.policy.facets.shell.effects.readings import FolderReading
 from rebuno.policy.facets.shell.facets import commands_in
 from rebuno.policy.facets.shell.script import read_shell

@@ -12,7 +12,8 @@ HARMLESS_VARIABLES: Final = frozenset(
     {
         "CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TERM", "TZ", "LANG",
         "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME",
-        "DEBIAN_FRONTEND", "SOURCE_DATE_EPOCH",
+        "DEBIAN_FRONTEND", "SOURCE_DATE_EPOCH", "DEBUG", "VERBOSE", "LOG_LEVEL", "RUST_LOG", "RUST_BACKTRACE",
+        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED",
     }
 )  # fmt: skip
 # Names that no environment holds, so that they are variables of the text alone. Not those of proxies, of managers of

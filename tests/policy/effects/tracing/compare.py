@@ -363,10 +363,10 @@ class Comparison:
         self.found = {
             key: one
             for key, one in self.found.items()
-            if one.kind != "write" or one.what != path and not one.what.startswith(below)
+            if one.kind != "write" or (one.what != path and not one.what.startswith(below))
         }
         self.effects = [
-            one for one in self.effects if one[1] != "write" or one[2] != path and not one[2].startswith(below)
+            one for one in self.effects if one[1] != "write" or (one[2] != path and not one[2].startswith(below))
         ]
 
     # ------------------------------------------------------------ hosts
@@ -420,10 +420,9 @@ class Comparison:
 
     def _temporary(self, path: str) -> bool:
         # Files of its own that a program makes, not those that the line names.
-        return (
-            path.startswith(("/tmp/", "/var/tmp/"))
-            and path.split("/")[-1] not in self.trace.line
-            or path in ("/tmp", "/var/tmp")
+        return (path.startswith(("/tmp/", "/var/tmp/")) and path.split("/")[-1] not in self.trace.line) or path in (
+            "/tmp",
+            "/var/tmp",
         )
 
     def _own(self, path: str, actor: str) -> bool:

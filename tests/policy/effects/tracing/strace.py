@@ -8,12 +8,60 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-TRACED = (
-    "open openat openat2 creat rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat rmdir mkdir "
-    "mkdirat mknod mknodat truncate chmod fchmodat fchmodat2 fchmod chown lchown fchownat fchown utime utimes utimensat "
-    "futimesat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr getdents getdents64 execve execveat "
-    "chdir fchdir clone clone3 fork vfork socket connect sendto sendmsg sendmmsg"
-).split()
+TRACED = [
+    "open",
+    "openat",
+    "openat2",
+    "creat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "mkdir",
+    "mkdirat",
+    "mknod",
+    "mknodat",
+    "truncate",
+    "chmod",
+    "fchmodat",
+    "fchmodat2",
+    "fchmod",
+    "chown",
+    "lchown",
+    "fchownat",
+    "fchown",
+    "utime",
+    "utimes",
+    "utimensat",
+    "futimesat",
+    "setxattr",
+    "lsetxattr",
+    "fsetxattr",
+    "removexattr",
+    "lremovexattr",
+    "fremovexattr",
+    "getdents",
+    "getdents64",
+    "execve",
+    "execveat",
+    "chdir",
+    "fchdir",
+    "clone",
+    "clone3",
+    "fork",
+    "vfork",
+    "socket",
+    "connect",
+    "sendto",
+    "sendmsg",
+    "sendmmsg",
+]
 _LINE = re.compile(
     r"(?P<call>[a-z0-9_]+)\((?P<args>.*)\) += (?P<result>-?[0-9]+|\?|0x[0-9a-f]+)(?:<(?P<made>.*)>)?(?: (?P<error>E[A-Z]+) .*| \(.*\))?"
 )

@@ -75,7 +75,7 @@ def _short(text: str) -> str:
     """A path as a case has it: relative to the project, or to the home."""
     if text == WORKDIR:
         return "."
-    if text == f"{WORKDIR}/**" or text.startswith(f"{WORKDIR}/** ("):
+    if text.startswith(f"{WORKDIR}/*"):
         return "." + text.removeprefix(WORKDIR)
     if text.startswith(f"{HOME}/"):
         return text.replace(HOME, "~", 1)

@@ -11,7 +11,7 @@ from rebuno.policy.facets.shell.builtins import steers
 from rebuno.policy.facets.shell.effects import git, kinds
 from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
 from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
-from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
+from rebuno.policy.facets.shell.effects.found import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, ProgramTable, Slot
 from rebuno.policy.facets.shell.effects.table_set import builtin_table
@@ -29,6 +29,8 @@ from rebuno.policy.facets.shell.walk import Redirect, SimpleCommand
 from rebuno.policy.facets.shell.words import Word
 from rebuno.policy.facets.shell.wrappers import WRAPPERS, inside
 
+# Names that projects like to give their own scripts.
+_OWN_SCRIPTS: Final = frozenset({"test", "install", "time", "watch", "check", "link", "split", "join", "rename"})
 _SYSTEM: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 _QUIET: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 _MODULE: Final = re.compile(r"\w+(?:\.\w+)*")
@@ -80,7 +82,12 @@ class _EffectReader:
         if name != given and not given.startswith(_SYSTEM):
             # What it is nobody knows but from where it is; it acts for itself, as a script that a program runs.
             self.found.add(EffectKind.EXECUTED, given, self.simple.places, "the program")
-            self._variables(())
+            named = None if name in _OWN_SCRIPTS else self.tables(name)
+            if named is None:
+                self._variables(())
+            else:
+                # `.venv/bin/python /tmp/x.py` runs what `python /tmp/x.py` does.
+                self._table(named)
             return
         table = self.tables(name)
         if table is None:
@@ -132,9 +139,11 @@ class _EffectReader:
                 self._prints()
             return
         found = self.found
-        found.begin(table.name, only_of(arguments.values), form.only, suffix_of(arguments.values))
+        # What an option names is not narrowed by the names that the program looks at below its operands.
+        found.begin(table.name, (), (), "")
         for each in arguments.values:
             self._argument(each, arguments.given)
+        found.begin(table.name, only_of(arguments.values), form.only, suffix_of(arguments.values))
         self._inner(arguments)
         command = next((slot for slot in form.operands if slot.kinds == ("command",)), None)
         if command is not None:

@@ -205,6 +205,9 @@ def _folder(start: str, rest: Sequence[_Piece], raw: str) -> WordValue | None:
     folder, _, name = start.rpartition("/")
     if HOME in start[1:] or name in (".", "..") or ".." in "".join(text for text, _ in rest).split("/"):
         return None
-    names = raw.rpartition("/")[2] if "/" not in "".join(text for text, _ in rest) else ""
+    names = raw.rpartition("/")[2]
     plain = names if names and _PLAIN_GLOB.fullmatch(names) else ""
-    return WordValue(folder or ("/" if start[:1] == "/" else ""), True, plain)
+    folder = folder or ("/" if start[:1] == "/" else "")
+    if "/" in "".join(text for text, _ in rest):
+        return WordValue(folder, True, only=(plain,) if plain.strip("*") else ())
+    return WordValue(folder, True, plain)

@@ -11,7 +11,7 @@ from rebuno.policy.facets.path.globs import PathGlob
 from rebuno.policy.facets.reading import Facet, PathContext, UncertainReading
 from rebuno.policy.facets.shell.command import Command
 from rebuno.policy.facets.shell.effects.effects import CommandEffects, command_effects, text_effects
-from rebuno.policy.facets.shell.effects.kinds import EffectKind
+from rebuno.policy.facets.shell.effects.found import EffectKind
 from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, both, placed
 from rebuno.policy.facets.shell.effects.table_set import TableSet
 from rebuno.policy.facets.shell.script import read_shell

@@ -10,7 +10,7 @@ from typing import Final
 
 from rebuno.policy.facets.shell.effects.arguments import Argument
 from rebuno.policy.facets.shell.effects.expansion import HOME, WordValue
-from rebuno.policy.facets.shell.effects.kinds import EffectKind, Found, Reader
+from rebuno.policy.facets.shell.effects.found import EffectKind, Found, Reader
 from rebuno.policy.facets.url.parse import read_url
 
 _REVISION: Final = re.compile(r"(?:[\w./@{}~^+=#,-]|@\{[^{}/]*\})+")

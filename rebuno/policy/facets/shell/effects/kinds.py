@@ -1,114 +1,15 @@
 """The kinds of words in a table: what a word of each kind makes a command do."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import field, replace
-from enum import StrEnum
+from dataclasses import replace
 from typing import Final
 
-from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
 from rebuno.policy.facets.shell.effects import code, parts
 from rebuno.policy.facets.shell.effects.arguments import Argument
 from rebuno.policy.facets.shell.effects.expansion import HOME, PIPE, WordValue
+from rebuno.policy.facets.shell.effects.found import EffectKind, Found, Reader
 from rebuno.policy.facets.shell.effects.table import CHOICE, PACKED, EffectRule, GlobChoice
-
-
-class EffectKind(StrEnum):
-    """What an effect is done to."""
-
-    READ = "read_path"
-    WRITTEN = "written_path"
-    REMOVED = "removed_path"
-    CONTACTED = "contacted_host"
-    EXECUTED = "executed"
-
-
-# The facets that look effects up in tables.
-EFFECT_FACETS: Final = frozenset({*(kind.value for kind in EffectKind), "unread"})
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """One effect. `text` is a path as written (`HOME` begins one in the home directory), a host, a URL or the name of a
-    program, and `places` the directories from which a path is read.
-
-    With `below` it stands for all that lies below the folder too; then only for names that fit one of the globs `only`
-    if there are any, and if it is `visible` for no name that begins with a dot. With `outside` it counts only if it is
-    not in `workdir`; with `glob` it is names in the folder and not the folder itself. With `project` the path is read
-    from the folder of the project in which the command stands, which may be any below `workdir`, with `root` from
-    `workdir` itself. `why` names the table and the word or option that gave it.
-    """
-
-    kind: EffectKind
-    text: str
-    places: Places
-    why: str
-    below: bool = False
-    only: tuple[str, ...] = ()
-    visible: bool = False
-    outside: bool = False
-    project: bool = False
-    url: bool = False
-    name: bool = False
-    glob: bool = False
-    root: bool = False
-
-
-@dataclass(slots=True)
-class Found:
-    """What has been found of a command so far. `more` are the readers of kinds of words beside the common ones."""
-
-    home: bool
-    more: Mapping[str, "Reader"]
-    effects: list[Effect] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
-    table: str = ""
-    read_only: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
-    suffix: str = ""
-
-    def begin(self, table: str, read_only: tuple[str, ...], only: tuple[str, ...], suffix: str) -> None:
-        """What follows is said by this table. Folders are read for names that fit one of `read_only`, or else read and
-        written for names that fit one of `only`. Beside each written operand one with the `suffix` is written too."""
-        self.table, self.read_only, self.only, self.suffix = table, read_only, only, suffix
-
-    def add(
-        self,
-        kind: EffectKind,
-        text: str,
-        places: Places,
-        why: str,
-        *,
-        below: bool = False,
-        visible: bool = False,
-        outside: bool = False,
-        project: bool = False,
-        url: bool = False,
-        name: bool = False,
-        names: str = "",
-        only: tuple[str, ...] = (),
-        below_names: str = "",
-        root: bool = False,
-    ) -> None:
-        """Adds an effect. `names` is a glob for names directly in the folder, `only` are globs for those below it, and
-        `below_names` is one for names at any depth."""
-        if not below:
-            only = ()
-        elif not only and kind in (EffectKind.READ, EffectKind.WRITTEN):
-            only = (self.read_only if kind is EffectKind.READ else ()) or self.only
-        if names:
-            # The shell leaves names out that begin with a dot, unless the glob does.
-            only, visible = () if names == "*" else (names,), names[:1] != "."
-        if below_names:
-            only = (below_names,)
-        effect = Effect(kind, text, places, why, below, only, visible, outside, project, url, name, bool(names), root)
-        self.effects.append(effect)
-
-    def why(self, option: str, raw: str) -> str:
-        """How a word came to have its effect."""
-        return f"{self.table}: {option or raw}"
-
 
 _PATHS: Final = {
     "path": (EffectKind.READ, False),
@@ -138,8 +39,6 @@ _FOLDERS: Final = {
     "go-run": "run-deep",
     "go-new": "write-visible",
     "go-out": "write",
-    "glob": "read-deep",
-    "glob-new": "write-deep",
     "file": "read-deep",
 }
 _HOST_KINDS: Final = {"host-new": EffectKind.WRITTEN, "host-gone": EffectKind.REMOVED}
@@ -166,10 +65,17 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             argument.places,
             found.why(argument.option, argument.raw),
             below=below or value.below,
-            only=argument.slot.only if below else value.only,
+            only=value.only if not below else () if value.below else argument.slot.only,
             visible=kind.endswith("visible"),
             names="" if below else value.names,
+            glob=not below and bool(value.only),
         )
+        if below and (value.names or value.only):
+            # What the glob names may be files, beside all that lies below it.
+            why = found.why(argument.option, argument.raw)
+            found.add(
+                effect, value.text, argument.places, why, below=True, only=value.only, names=value.names, glob=True
+            )
 
         if kind == "new" and found.suffix and not argument.option:
             # The old file is kept beside it.
@@ -273,7 +179,15 @@ def _pattern(kind: str, argument: Argument, found: Found) -> None:
             continue
         folder = start or slash or "." if sign else text
         why = found.why(argument.option, argument.raw)
-        found.add(effect, folder, argument.places, why, below=bool(below or sign or value.below))
+        deep = bool(below or sign or value.below)
+        found.add(
+            effect,
+            folder,
+            argument.places,
+            why,
+            below=deep,
+            only=argument.slot.only if deep and not value.below else (),
+        )
 
 
 def _leads_out(glob: str) -> bool:
@@ -328,13 +242,15 @@ def _parts(kind: str, argument: Argument, found: Found) -> None:
             found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
             continue
         why = found.why(argument.option, argument.raw)
+        # Names that the shell puts in the place of a glob are all taken.
+        only = () if value.below else argument.slot.only
         for verb, text in told:
             if verb == "url":
                 found.add(EffectKind.CONTACTED, text, (), why, url=True)
             else:
                 effect, below = _VERBS[verb]
-                visible = verb.endswith("-visible")
-                found.add(effect, text, argument.places, why, below=below, only=argument.slot.only, visible=visible)
+                below, visible = below or value.below, verb.endswith("-visible") and not value.below
+                found.add(effect, text, argument.places, why, below=below, only=only, visible=visible)
 
 
 def _host_path(kind: str, argument: Argument, found: Found) -> None:
@@ -396,6 +312,16 @@ def _text(kind: str, argument: Argument, found: Found) -> None:
     """Says nothing about files, hosts and programs."""
 
 
+# A path that leads out, and a URL; also behind a `=`.
+_AWAY: Final = re.compile(r"(?:[^=]*=)?(?:/|~|[A-Za-z][A-Za-z0-9+.-]*:/)|(?:.*[/=])?\.\.(?:/.*)?", re.DOTALL)
+
+
+def _handed(kind: str, argument: Argument, found: Found) -> None:
+    # An argument of code that nobody reads: it says nothing, unless it leads out of where the code lies.
+    if any(_AWAY.match(value.text) or value.text[:1] == HOME for value in argument.values or ()):
+        found.unread.append(argument.raw)
+
+
 def _number(kind: str, argument: Argument, found: Found) -> None:
     for value in argument.values or ():
         if value.below or not _AMOUNT.fullmatch(value.text):
@@ -406,7 +332,6 @@ def _unread(kind: str, argument: Argument, found: Found) -> None:
     found.unread.append(argument.raw if not argument.option else f"{argument.option} {argument.raw}")
 
 
-Reader = Callable[[str, Argument, Found], None]
 _READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys(_PATHS, _path),
     "text": _text,
@@ -435,6 +360,7 @@ _READERS: Final[dict[str, Reader]] = {
     "program": _script,
     "shell-script": _script,
     "printed": _text,
+    "handed": _handed,
     "number": _number,
     "prefix": _prefix,
     **dict.fromkeys(("into", "into-deep", "linked"), _text),
@@ -485,16 +411,8 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
         elif project or root or outside:
             target = target.partition("/")[2] or "."
         # The folder of the project is meant with all that it holds.
-        below = below or rule.target == "project"
+        below = below or (project and target == ".")
+        only, seen = rule.only, rule.verb.endswith("-visible")
         found.add(
-            kind,
-            target,
-            places,
-            why,
-            below=below,
-            only=rule.only,
-            visible=rule.verb.endswith("-visible"),
-            project=project,
-            outside=outside,
-            root=root,
+            kind, target, places, why, below=below, only=only, visible=seen, project=project, outside=outside, root=root
         )

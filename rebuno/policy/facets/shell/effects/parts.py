@@ -9,7 +9,7 @@ Parts = tuple[tuple[str, str], ...]
 Reader = Callable[[str], Parts | None]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_%+,][A-Za-z0-9_.%+,:*-]*")
-_WORD: Final = re.compile(r"[^-@'\"`$;&|<>\\\n][^'\"`$;&|<>\\\n]*")
+_PLAIN: Final = re.compile(r"[^'\"`$;&|<>\\\n]*")
 _ARCHIVE: Final = re.compile(
     r".*\.(?:7z|deb|dmg|ear|egg|ez|gz|bz2|xz|zst|z|jar|war|rpm|tar|tbz2?|tgz|txz|whl|xpi|zip)",
     re.IGNORECASE | re.DOTALL,
@@ -59,29 +59,9 @@ def _name(text: str) -> Parts | None:
     return () if text == "" or _NAME.fullmatch(text) else None
 
 
-def _word(text: str) -> Parts | None:
-    # No file of arguments (`@x`), no option, and nothing that ends a word of a shell.
-    return () if text == "" or _WORD.fullmatch(text) else None
-
-
 def _no_archive(text: str) -> Parts | None:
-    return None if _ARCHIVE.fullmatch(text) else _word(text)
-
-
-def _glob(verb: str) -> Reader:
-    # A pattern that the program itself expands: all below the folder before it.
-    def read(text: str) -> Parts | None:
-        if re.search(r"[{}()\\|!]", text):
-            return None
-        found = re.search(r"[*?\[]", text)
-        if found is None:
-            return ((verb, text),)
-        before = text[: found.start()]
-        if ".." in text[found.start() :].split("/"):
-            return None
-        return ((verb, before.rpartition("/")[0] or ("/" if before[:1] == "/" else ".")),)
-
-    return read
+    # Nothing that ends a word of a shell, since the name may get into a command.
+    return () if _PLAIN.fullmatch(text) and not _ARCHIVE.fullmatch(text) else None
 
 
 def _file(text: str) -> Parts | None:
@@ -167,10 +147,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "url-new": _uploaded,
     "url-name": _saved,
     "name": _name,
-    "word": _word,
     "no-archive": _no_archive,
-    "glob": _glob("read-deep"),
-    "glob-new": _glob("write-deep"),
     "file": _file,
     "at-file": _at,
     "named-at-file": _named_at,

@@ -15,13 +15,15 @@ from rebuno.policy.facets.predicates import predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, PathContext, Reading, UncertainReading
 from rebuno.policy.facets.shell.effects.effects import CommandEffects
 from rebuno.policy.facets.shell.effects.expansion import HOME
-from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind
+from rebuno.policy.facets.shell.effects.found import Effect, EffectKind
 from rebuno.policy.facets.url.hosts import host_literal
 from rebuno.policy.facets.url.parse import read_url
 from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import UNREADABLE, Tri
 
 _ALL: Final = "/**"
+# How the texts of folders end: whole, and with all names that lie in them.
+_ENDINGS: Final = (_ALL, "/*")
 # Names of files; nobody keeps secrets, hooks or workflows in a folder that is named so.
 _FILE: Final = re.compile(
     r"\w[\w.@+-]*\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|c|h|cc|cpp|cxx|hpp|hh|cs|java|kt|kts|scala|swift|rb"
@@ -33,8 +35,11 @@ _FILE: Final = re.compile(
 @dataclass(frozen=True, slots=True)
 class FolderReading(Reading):
     """A folder that stands for all that lies below it: for names that fit one of the globs `only` if there are any,
-    and if it is `visible` for no name that begins with a dot, if it is `direct` for those in the folder itself. Its
-    text ends with `/**`, unless a glob of the command line tells the names."""
+    and if it is `visible` for no name that begins with a dot, if it is `direct` for those in the folder itself.
+
+    Its text ends with `/**`, or with the glob of the names: `src/*.py` in the folder, `src/**/*.py` below it. With
+    several globs it has a text for each, and a test of texts must hold of all.
+    """
 
     folder: PathReading
     only: tuple[str, ...] = ()
@@ -52,12 +57,14 @@ class FolderReading(Reading):
         """As of a file. A folder above the one asked for holds it: maybe."""
         found = self.folder.under(right)
         if found is False and type(right) is PathReading and right.under(self.folder) is not False:
-            return None
+            # A name in the folder itself lies below no folder further down.
+            deeper = len(right.segments) > len(self.folder.segments) + 1
+            return False if self.direct and deeper else None
         return found
 
     def contains(self, right: Any, fold: bool) -> Tri:
         """The text holds `right`; else what lies below may."""
-        return True if self._text().contains(right, fold) else None
+        return True if all(text.contains(right, fold) for text in self._texts()) else None
 
     def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
         """`like` is yes where all below fits, no where nothing below can, else maybe; the others look at the text.
@@ -68,10 +75,10 @@ class FolderReading(Reading):
             return self._like(right, fold)
         if op is Op.STARTS:
             return self.folder.text_test(op, right, fold)
-        if op is Op.ENDS and right == _ALL:
-            return not (self.direct and self.only)
-        found = self._text().text_test(op, right, fold)
-        return found if found else None
+        found = all(text.text_test(op, right, fold) for text in self._texts())
+        if op is Op.ENDS and right in _ENDINGS:
+            return found
+        return True if found else None
 
     def _like(self, pattern: PathGlob, fold: bool) -> Tri:
         if pattern.takes_all and self.folder.text_test(Op.LIKE, pattern, fold):
@@ -85,17 +92,23 @@ class FolderReading(Reading):
         here = self.folder.text_test(Op.LIKE, pattern, fold)
         return False if not below and here is False else None
 
-    def _text(self) -> PathReading:
-        names = self.only[0] if self.direct and self.only else "**"
-        return PathReading(self.folder.absolute, self.folder.ups, (*self.folder.segments, names))
+    def _texts(self) -> list[PathReading]:
+        # What a glob or a search tells of the names stands at the end, once for each of its globs.
+        names = self.only or ("*" if self.direct else "**",)
+        between = ("**",) if self.only and not self.direct else ()
+        start = self.folder.segments
+        return [PathReading(self.folder.absolute, self.folder.ups, (*start, *between, one)) for one in names]
 
     def json(self) -> Any:
-        """The folder, with `/**` behind it."""
+        """The text; of several globs, all in braces: `src/**/{*.ts,*.tsx}`."""
         return str(self)
 
     def __str__(self) -> str:
-        names = f" ({', '.join(self.only)})" if self.only else ""
-        return f"{'' if str(self.folder) == '/' else self.folder}{_ALL}{names}"
+        texts = self._texts()
+        if len(texts) == 1:
+            return str(texts[0])
+        before = str(texts[0]).removesuffix(texts[0].segments[-1])
+        return f"{before}{{{','.join(self.only)}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +257,7 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
 
 def _made(path: PathReading, effect: Effect, *, below: bool) -> Any:
     if below:
-        return FolderReading(path, effect.only, effect.visible, effect.glob)
+        return FolderReading(path, effect.only, effect.visible, effect.direct)
     return ScriptReading(path) if effect.kind is EffectKind.EXECUTED else path
 
 

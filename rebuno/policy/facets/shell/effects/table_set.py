@@ -52,8 +52,8 @@ def builtin_table(program: str, flavour: str = GNU) -> ProgramTable | None:
     one = known.get(f"{program}.{flavour}") or known.get(program)
     if one is None:
         return None
-    # The cases come last and are for the tests.
-    return read_table(program, load_yaml(one.read_text("utf-8").partition("\ncases:")[0]))
+    # The cases stand at the end, for tests alone.
+    return read_table(program, load_yaml(one.read_text("utf-8").partition("\ncases:\n")[0]))
 
 
 FLAVOURS: Final = (GNU, BSD)

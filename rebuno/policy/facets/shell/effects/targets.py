@@ -5,7 +5,7 @@ from typing import Final
 
 from rebuno.policy.facets.shell.effects.arguments import Argument
 from rebuno.policy.facets.shell.effects.expansion import HOME, WordValue
-from rebuno.policy.facets.shell.effects.kinds import EffectKind, Found
+from rebuno.policy.facets.shell.effects.found import EffectKind, Found
 
 INTO: Final = frozenset({"into", "into-deep"})
 _NO_NAMES: Final = frozenset({"", ".", "..", HOME})

@@ -232,7 +232,7 @@ def known_programs() -> tuple[KnownProgram, ...]:
     found = []
     for name, file in sorted(table_files().items()):
         plain = name.removesuffix(f".{BSD}")
-        head = load_yaml(file.read_text("utf-8").partition("\ncases:")[0])
+        head = load_yaml(file.read_text("utf-8").partition("\ncases:\n")[0])
         versions, about = (" ".join(str(head.get(key) or "").split()) for key in ("versions", "about"))
         found.append(KnownProgram(plain, "" if plain == name else BSD, versions, about))
     return tuple(found)
