@@ -201,7 +201,7 @@ def elements_around(operand: tree.Operand, chain: Sequence[Facet], facts: Any, c
     """What each element that a block goes through stands in, in the order of `values_of`."""
     roots = [root_of(facts, path.root) for path in operand.paths]
     apart = splits(chain)
-    found = elements(roots, [path.parts for path in operand.paths], apart=apart)
+    found = elements(roots, [path.parts for path in operand.paths], apart=apart, whole=reads_commands(chain))
     objects = around(operand, chain, found, roots, facts, apart=apart)
     if not chain:
         return objects
