@@ -139,9 +139,8 @@ def test_what_is_proved_of_options(claim: str, proved: bool) -> None:
 )
 def test_a_block_over_the_options_of_a_command(args: dict[str, object], verdict: str) -> None:
     """A command is read whole, wherever it begins, by the decision and by its explanation."""
-    policy = compile_text(
-        'default deny\nrule r { allow tool "t" when any command of args.c has (any option "-n" of it has (it == "dev")) }'
-    )
+    test = 'any command of args.c has (any option "-n" of it has (it == "dev"))'
+    policy = compile_text(f'default deny\nrule r {{ allow tool "t" when {test} }}')
     facts = Facts("tool_call", "t", args)
     assert policy.decide(facts).verdict.value == verdict
     assert explain_decision(policy, facts).decision.verdict.value == verdict
