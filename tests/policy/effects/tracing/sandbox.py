@@ -1,5 +1,5 @@
-"""Runs command lines under `strace` where they can do no harm: inside namespaces in which all but a small folder is read
-only, no other process is seen, and every host is the sandbox itself.
+"""Runs command lines under `strace` where they can do no harm: inside namespaces in which all but a small folder is
+read only, no other process is seen, and every host is the sandbox itself.
 
 A program of its own, started by `tracer.py` as the first process of the namespaces. It reads jobs from its standard
 input and writes what was traced to its standard output, a JSON object a line.
@@ -15,14 +15,15 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[4]))
 
-import files
-from strace import TRACED, TraceReader
+from tests.policy.effects.tracing import files
+from tests.policy.effects.tracing.strace import TRACED, TraceReader
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _RDONLY, _BIND, _REC, _PRIVATE = 1, 4096, 16384, 1 << 18
@@ -157,8 +158,8 @@ def _limits() -> None:
 
 
 class Sandbox:
-    """The folder `base` in which lines run: `proj` for the project, `home/dev`, `outside`. `tools` are the programs that
-    are found before all others, by name."""
+    """The folder `base` in which lines run: `proj` for the project, `home/dev`, `outside`. `tools` are the programs
+    that are found before all others, by name."""
 
     def __init__(self, base: str, tools: dict[str, str], path: str, environment: dict[str, str]) -> None:
         self.base = Path(base)
@@ -207,8 +208,8 @@ class Sandbox:
         self.names.asked.clear()
         errors = self.private / "errors"
         command = [
-            "strace", "--seccomp-bpf", "-ff", "-ttt", "-y", "-qq", "-e", "signal=none", "-e", "trace=" + ",".join(f"?{one}" for one in TRACED),
-            "-o", str(self.work / "t"), "bash", "-c", line,
+            "strace", "--seccomp-bpf", "-ff", "-ttt", "-y", "-qq", "-e", "signal=none",
+            "-e", "trace=" + ",".join(f"?{one}" for one in TRACED), "-o", str(self.work / "t"), "bash", "-c", line,
         ]  # fmt: skip
         with errors.open("wb") as told:
             started = subprocess.Popen(
@@ -262,7 +263,8 @@ class Sandbox:
                         Path(path), {"one.py": "x = 1\n", "two.txt": "foo\n", ".dot": "d\n", "sub/in.txt": "foo\n"}
                     )
                 else:
-                    files.write_files(Path(path).parent, {Path(path).name: "foo\n"})
+                    text = "#!/bin/sh\ntrue\n" if path.endswith(".sh") else "foo\n"
+                    files.write_files(Path(path).parent, {Path(path).name: text})
             except OSError:
                 continue
             top = path
@@ -273,10 +275,8 @@ class Sandbox:
 
     def _end(self, started: "subprocess.Popen[bytes]") -> None:
         # This is the first process of its namespace: all others are of the line.
-        try:
+        with suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         if started.returncode is None:
             started.wait()
         while True:

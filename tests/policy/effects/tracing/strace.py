@@ -8,62 +8,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-TRACED = [
-    "open",
-    "openat",
-    "openat2",
-    "creat",
-    "rename",
-    "renameat",
-    "renameat2",
-    "link",
-    "linkat",
-    "symlink",
-    "symlinkat",
-    "unlink",
-    "unlinkat",
-    "rmdir",
-    "mkdir",
-    "mkdirat",
-    "mknod",
-    "mknodat",
-    "truncate",
-    "chmod",
-    "fchmodat",
-    "fchmodat2",
-    "fchmod",
-    "chown",
-    "lchown",
-    "fchownat",
-    "fchown",
-    "utime",
-    "utimes",
-    "utimensat",
-    "futimesat",
-    "setxattr",
-    "lsetxattr",
-    "fsetxattr",
-    "removexattr",
-    "lremovexattr",
-    "fremovexattr",
-    "getdents",
-    "getdents64",
-    "execve",
-    "execveat",
-    "chdir",
-    "fchdir",
-    "clone",
-    "clone3",
-    "fork",
-    "vfork",
-    "socket",
-    "connect",
-    "sendto",
-    "sendmsg",
-    "sendmmsg",
-]
+_CALLS = (
+    "open openat openat2 creat rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat rmdir "
+    "mkdir mkdirat mknod mknodat truncate chmod fchmodat fchmodat2 fchmod chown lchown fchownat fchown utime utimes "
+    "utimensat futimesat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr getdents getdents64 "
+    "execve execveat chdir fchdir clone clone3 fork vfork socket connect sendto sendmsg sendmmsg"
+)
+TRACED = tuple(_CALLS.split())
 _LINE = re.compile(
-    r"(?P<call>[a-z0-9_]+)\((?P<args>.*)\) += (?P<result>-?[0-9]+|\?|0x[0-9a-f]+)(?:<(?P<made>.*)>)?(?: (?P<error>E[A-Z]+) .*| \(.*\))?"
+    r"(?P<call>[a-z0-9_]+)\((?P<args>.*)\) += (?P<result>-?[0-9]+|\?|0x[0-9a-f]+)(?:<(?P<made>.*)>)?"
+    r"(?: (?P<error>E[A-Z]+) .*| \(.*\))?"
 )
 _ARGUMENT = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*)"|(?:AT_FDCWD|[0-9]+)<(?P<fd>[^<>]*)>|(?P<null>\bNULL\b)', re.DOTALL)
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|x[0-9a-f]{2}|.)", re.DOTALL)

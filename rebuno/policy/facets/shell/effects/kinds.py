@@ -308,8 +308,15 @@ def _script(kind: str, argument: Argument, found: Found) -> None:
             found.add(EffectKind.EXECUTED, value.text, argument.places, found.why(argument.option, argument.raw))
 
 
+def _nothing(kind: str, argument: Argument, found: Found) -> None:
+    """Says nothing about files, hosts and programs, or is read with the other words."""
+
+
 def _text(kind: str, argument: Argument, found: Found) -> None:
-    """Says nothing about files, hosts and programs."""
+    # Says nothing about files, hosts and programs; but the shell lists the folder of a glob.
+    for value in argument.values or ():
+        if value.below:
+            found.add(EffectKind.READ, value.text, argument.places, found.why(argument.option, argument.raw))
 
 
 # A path that leads out, and a URL; also behind a `=`.
@@ -335,16 +342,16 @@ def _unread(kind: str, argument: Argument, found: Found) -> None:
 _READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys(_PATHS, _path),
     "text": _text,
-    "only": _text,
-    "all": _text,
-    "file-type": _text,
+    "only": _nothing,
+    "all": _nothing,
+    "file-type": _nothing,
     "suffix": _suffix,
     "local": _local,
     "at": _at,
     "awk-input": _awk_input,
     "path-zip": _zip,
     "new-zip": _zip,
-    "command": _text,
+    "command": _nothing,
     "unread": _unread,
     "host": _host,
     "host-path": _host_path,
@@ -359,11 +366,11 @@ _READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys(("sed", "awk", "jq", "yq", "code"), _code),
     "program": _script,
     "shell-script": _script,
-    "printed": _text,
+    "printed": _nothing,
     "handed": _handed,
     "number": _number,
     "prefix": _prefix,
-    **dict.fromkeys(("into", "into-deep", "linked"), _text),
+    **dict.fromkeys(("into", "into-deep", "linked"), _nothing),
     "script": _script,
 }
 

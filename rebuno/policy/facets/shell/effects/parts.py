@@ -128,7 +128,8 @@ def _go(verb: str) -> Reader:
             return ((verb.partition("-")[0], text),)
         if text[:1] == "/" or text.split("/")[0] == "." or ".." in text.split("/"):
             return ((verb, re.sub(r"\.\.\..*", "", text) or "."),)
-        return ()
+        # `host.example/pkg` is a package of somebody, unless the project's own module has that name.
+        return None if "." in text.split("/")[0].replace("...", "") else ()
 
     return read
 
