@@ -73,7 +73,7 @@ tables: $(VENV)/.ready ## the parser's tables, after a change of the grammar
 	$(BIN)/python -m rebuno.policy.syntax.tables grammar/rbp.tables.jsonl
 
 programs: $(VENV)/.ready ## write docs/effects-programs.md, after a change of a table of a program
-	$(BIN)/python -m tests.docs.programs
+	$(BIN)/python -m tests.policy.effects.programs_page
 
 diagrams: $(VENV)/.ready ## draw docs/images from the recorded results
 	$(BIN)/python -m benchmarks.diagrams

@@ -3,7 +3,7 @@
 from rebuno.policy.facets.shell.effects.found import EFFECT_FACETS
 from rebuno.policy.facets.shell.effects.table import KINDS
 from tests.docs.pages import ROOT
-from tests.docs.programs import FILE, text
+from tests.policy.effects.programs_page import FILE, text
 
 PAGE = (ROOT / "docs/effects.md").read_text(encoding="utf-8")
 TABLES = ROOT / "rebuno/policy/facets/shell/effects/tables/README.md"
