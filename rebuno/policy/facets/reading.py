@@ -10,7 +10,7 @@ from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Marker, Tri
 
 if TYPE_CHECKING:
-    from rebuno.policy.facets.shell.effects.table import TableSet
+    from rebuno.policy.facets.shell.effects.table_set import TableSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from rebuno.policy.facets.reading import PathContext, UncertainReading
 from rebuno.policy.facets.shell.effects.arguments import read_arguments
 from rebuno.policy.facets.shell.effects.effects import text_effects
 from rebuno.policy.facets.shell.effects.readings import FolderReading, ProgramName, ScriptReading, placed
-from rebuno.policy.facets.shell.effects.table import ProgramTable, builtin_table
+from rebuno.policy.facets.shell.effects.table import ProgramTable
+from rebuno.policy.facets.shell.effects.table_set import builtin_table
 from rebuno.policy.facets.shell.script import ShellCommands, read_shell
 
 Tables = Callable[[str], ProgramTable | None]

@@ -13,7 +13,8 @@ from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, gi
 from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
 from rebuno.policy.facets.shell.effects.found import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
-from rebuno.policy.facets.shell.effects.table import EffectRule, Form, ProgramTable, Slot, builtin_table
+from rebuno.policy.facets.shell.effects.table import EffectRule, Form, ProgramTable, Slot
+from rebuno.policy.facets.shell.effects.table_set import builtin_table
 from rebuno.policy.facets.shell.effects.targets import read_targets
 from rebuno.policy.facets.shell.script import ShellCommands, given_names, written
 from rebuno.policy.facets.shell.variables import (

@@ -361,8 +361,8 @@ _READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys((f"pattern-{kind}" for kind in _PATHS), _pattern),
     "pattern": _pattern,
     CHOICE: _choice,
-    "tool": _unread,
-    "module": _unread,
+    # What only stands in its own place, or behind an option.
+    **dict.fromkeys(("tool", "module", "dir"), _unread),
     **dict.fromkeys(("sed", "awk", "jq", "yq", "code"), _code),
     "program": _script,
     "shell-script": _script,
