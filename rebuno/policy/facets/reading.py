@@ -66,11 +66,13 @@ class Reading:
     Subclasses are immutable and implement the predicates; a predicate that a subclass does not implement is maybe.
     `right` is always the result of the facet's `literal` for the right side, or another reading of the same facet.
 
-    A trace shows `note` beside every such value: the limits of the reader.
+    A trace shows `note` beside every such value: the limits of the reader. A `symmetric` value can be compared with a
+    path from either side.
     """
 
     __slots__ = ()
     note: ClassVar[str] = ""
+    symmetric: ClassVar[bool] = False
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """`== right`; `fold` is `ignoring case`."""
