@@ -42,8 +42,7 @@ Tables = Callable[[str], ProgramTable | None]
 
 @dataclass(frozen=True, slots=True)
 class CommandEffects:
-    """What a command, or a whole text, does: its effects, each once, and the parts of it that are not read, as
-    written."""
+    """What a command, or a whole text, does: its effects, and the parts of it that are not read, as written."""
 
     found: tuple[Effect, ...] = ()
     unread: tuple[str, ...] = ()
@@ -60,7 +59,7 @@ class _EffectReader:
             self._redirect(redirect)
         if self.simple.words:
             self._program()
-        return CommandEffects(tuple(dict.fromkeys(self.found.effects)), tuple(dict.fromkeys(self.found.unread)))
+        return CommandEffects(tuple(self.found.effects), tuple(self.found.unread))
 
     def _redirect(self, redirect: Redirect) -> None:
         values = values_of(redirect.file, self.simple.loops, home=self.simple.home)
@@ -141,10 +140,11 @@ class _EffectReader:
         found = self.found
         # What an option names is not narrowed by the names that the program looks at below its operands.
         found.begin(table.name, (), (), "")
-        for each in arguments.values:
-            self._argument(each, arguments.given)
+        if arguments.values:
+            for each in arguments.values:
+                self._argument(each, arguments.given)
+            self._inner(arguments)
         found.begin(table.name, only_of(arguments.values), form.only, suffix_of(arguments.values))
-        self._inner(arguments)
         command = next((slot for slot in form.operands if slot.kinds == ("command",)), None)
         if command is not None:
             self._command(arguments, form)
@@ -180,9 +180,8 @@ class _EffectReader:
         self.found.unread.extend(left)
         for each in given:
             self._argument(each, arguments.given)
-        missing = {id(slot) for slot in open_} - {id(each.slot) for each in given}
         for slot in open_:
-            if slot.default is not None and id(slot) in missing:
+            if slot.default is not None and not any(each.slot is slot for each in given):
                 word = Word(slot.default)
                 argument = Argument(slot, values_of(word), slot.default, "", arguments.places, word)
                 self._argument(argument, arguments.given)
@@ -190,8 +189,12 @@ class _EffectReader:
 
     def _argument(self, argument: Argument, given: set[str]) -> None:
         slot = argument.slot
+        if not slot.choices:
+            for kind in slot.kinds:
+                kinds.read_kind(kind, argument, self.found)
+            return
         chosen = [one for one in slot.choices if _applies(one, given)]
-        if slot.choices and not chosen:
+        if not chosen:
             self.found.unread.append(argument.raw)
         for one in chosen or (slot,):
             for kind in one.kinds:

@@ -205,6 +205,8 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
     if effect.name:
         return [ProgramName(effect.text)]
     path = _placed_path(effect, context)
+    if type(path) is PathReading and not (effect.project or effect.outside):
+        return [_made(path, effect, below=effect.below)]
     wide = effect.project and effect.text != "." and path != _path(effect, context)
     if effect.outside and _inside(path, context):
         return []

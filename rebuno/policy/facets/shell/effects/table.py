@@ -135,7 +135,7 @@ class EffectRule:
 class Option:
     """An option: the slots of its values, one word each. With `attached` its one value is optional, and only given
     after `=` or directly behind a letter. A value that fits one of the globs `harmless` has no effect. With
-    `last` the value may be missing where the option is the last word."""
+    `last` the value may be missing where the option is the last word. `names` are all its names."""
 
     name: str
     values: tuple[Slot, ...] = ()
@@ -143,6 +143,7 @@ class Option:
     effects: tuple[EffectRule, ...] = ()
     harmless: tuple[re.Pattern[str], ...] = ()
     last: bool = False
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +318,7 @@ def _own_option(key: str, value: str | None, own: _Kinds) -> tuple[tuple[str, Op
         raise _fail(key, f"`{key}` is no option; write its names with blanks between them")
     values = tuple(_slot(key, one, own) for one in _VALUE.findall(value or ""))
     attached = len(values) == 1 and values[0].optional
-    option = Option(names[-1] if len(names) > 1 else names[0], values, attached)
+    option = Option(names[-1], values, attached, names=tuple(names))
     return tuple((name, option) for name in names)
 
 
