@@ -14,7 +14,7 @@ def answer(test: str, command: str) -> str:
         policy = compile_text(f'default {other}\nworkdir "/proj"\nrule r {{ {verdict} tool "t" when {test} }}\n')
         facts = Facts("tool_call", "t", {"c": command})
         fired.append(policy.decide(facts).rule_id == "r")
-        told = explain_decision(policy, facts).rules[0].answer.value
+        told = str(explain_decision(policy, facts).rules[0].answer)
     found = {(True, True): "yes", (False, True): "maybe", (False, False): "no"}[fired[0], fired[1]]
     assert told == found
     return found
