@@ -14,6 +14,7 @@ from rebuno.policy import (
     compile_bundle,
     compile_text,
     convert_yaml_bundle,
+    diff_bundles,
     dump_ast,
     explain_decision,
     format_bundle,
@@ -341,3 +342,19 @@ def test_yaml_bundles_have_no_such_line() -> None:
     assert "effects" not in converted("").text
     with pytest.raises(BundleError):
         converted("effects: bsd\n")
+
+
+def test_what_is_different_is_named(tmp_path: Path) -> None:
+    """A file by its name, also where its content or its place is another one; the flavour by its word."""
+
+    def bundle(lines: str, **files: str) -> tree.Bundle:
+        return link_bundle(read_source(made(tmp_path, lines, **files)))[0]
+
+    both = 'effects "a.yaml"\neffects "b.yaml"'
+    old = bundle(both, a=DEPLOY, b=OTHER)
+    assert not diff_bundles(old, bundle(both))
+    assert diff_bundles(old, bundle('effects "b.yaml"\neffects "a.yaml"')).moved == ("effects `b.yaml`",)
+    assert diff_bundles(old, bundle(f"{both}\neffects bsd")).added == ("effects",)
+    assert diff_bundles(old, bundle('effects "a.yaml"')).removed == ("effects `b.yaml`",)
+    assert diff_bundles(old, bundle(both, b=f"{OTHER}# new\n")).changed == ("effects `b.yaml`",)
+    assert diff_bundles(bundle("effects gnu"), bundle("effects bsd")).changed == ("effects",)
