@@ -35,6 +35,10 @@ _QUIET: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stder
 _MODULE: Final = re.compile(r"\w+(?:\.\w+)*")
 _PYTHON: Final = "python"
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
+_NUMBER_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-t"})
+_COMPLAINT: Final = re.compile(r"\$\{[^}]*\?")
+_SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh"})
+_TRACES: Final = re.compile(r"-[A-Za-z]*x[A-Za-z]*|xtrace")
 
 Tables = Callable[[str], ProgramTable | None]
 
@@ -99,6 +103,8 @@ class _EffectReader:
         self.found.unread.extend(arguments.unread)
         self._variables(arguments.table.environment)
         self._form(arguments, self._form_of(arguments))
+        if table.style != "text" and not self._runs_code():
+            self._shows()
 
     def _variables(self, harmless: Iterable[str]) -> None:
         # Those before it, and those that are set elsewhere in the text and may be in its environment.
@@ -109,20 +115,37 @@ class _EffectReader:
                 self.found.unread.append(f"{name}=")
 
     def _prints(self) -> None:
-        # A variable that it prints may be one of the environment, itself or by way of one of the text.
         for word in self.simple.words[1:]:
             for value in values_of(word, self.simple.loops, home=self.simple.home) or ():
                 if value.below:
                     # The names in the place of a glob are those in a folder.
                     self.found.add(EffectKind.READ, value.text, self.simple.places, f"{self.found.table}: a glob")
-            for name in variables_in("" if word.known else word.raw):
-                loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
-                names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
-                if loop is None and name in self.simple.variables:
-                    names += self.simple.drawn
-                for one in names:
-                    if may_be_inherited(one):
-                        self.found.add(EffectKind.READ, ENVIRONMENT, (), f"{self.found.table}: ${one}")
+            for name in self._inherited(word):
+                self.found.add(EffectKind.READ, ENVIRONMENT, (), f"{self.found.table}: ${name}")
+
+    def _inherited(self, word: Word) -> list[str]:
+        # The variables in a word that may be of the environment, themselves or by way of one of the text.
+        found: list[str] = []
+        for name in variables_in("" if word.known else word.raw):
+            loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
+            names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
+            if loop is None and name in self.simple.variables:
+                names += self.simple.drawn
+            found += (one for one in names if may_be_inherited(one))
+        return found
+
+    def _shows(self, *, tests: bool = False) -> None:
+        # A word that a program was given may stand in what it prints, and in its complaints. A test complains of what
+        # is no number; `${x:?text}` is a complaint of the shell itself.
+        words = self.simple.words[1:]
+        numbers = any(word.known and word.start in _NUMBER_TESTS for word in words)
+        for word in words:
+            if (not tests or numbers or _COMPLAINT.search(word.raw)) and self._inherited(word):
+                self.found.unread.append(written((word,)))
+
+    def _runs_code(self) -> bool:
+        # Code of the project, which has the environment by itself.
+        return any(one.kind is EffectKind.EXECUTED and not (one.name or one.outside) for one in self.found.effects)
 
     # ------------------------------------------------------------ by the table
 
@@ -133,9 +156,11 @@ class _EffectReader:
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
         if table.style == "text":
+            self.found.begin(table.name, (), (), "")
             if any("printed" in slot.kinds for slot in form.operands):
-                self.found.begin(table.name, (), (), "")
                 self._prints()
+            else:
+                self._shows(tests=any("tested" in slot.kinds for slot in form.operands))
             return
         found = self.found
         found.begin(table.name, only_of(arguments.values), form.only, suffix_of(arguments.values))
@@ -331,4 +356,13 @@ def text_effects(shell: ShellCommands, tables: Tables = builtin_table) -> Comman
         each = command_effects(simple, tables)
         found += each.found
         unread += each.unread
+    if any(map(_traces, shell.commands)):
+        # All words are printed as the commands run, and so are the values of variables.
+        names = [one for text in shell.texts for one in variables_in(text) if may_be_inherited(one)]
+        found += (Effect(EffectKind.READ, ENVIRONMENT, (), f"a trace: ${one}") for one in names)
     return CommandEffects(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(unread)))
+
+
+def _traces(simple: SimpleCommand) -> bool:
+    name = simple.words[0].start.rpartition("/")[2]
+    return (name == "set" or name in _SHELLS) and any(_TRACES.fullmatch(word.start) for word in simple.words[1:])

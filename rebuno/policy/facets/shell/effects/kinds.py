@@ -443,6 +443,7 @@ _READERS: Final[dict[str, Reader]] = {
     "program": _script,
     "shell-script": _script,
     "printed": _text,
+    "tested": _text,
     "number": _number,
     "prefix": _prefix,
     **dict.fromkeys(("into", "into-deep", "linked"), _text),
@@ -453,7 +454,7 @@ _READERS: Final[dict[str, Reader]] = {
 def read_kind(kind: str, argument: Argument, found: Found) -> None:
     """Adds what a word of this kind makes the command do."""
     among = argument.slot.among
-    if argument.values is None and (among or kind not in ("text", "command", "printed", "all")):
+    if argument.values is None and (among or kind not in ("text", "command", "printed", "tested", "all")):
         # Where it is not known what a word is, neither is its effect.
         found.unread.append(argument.raw)
         return
