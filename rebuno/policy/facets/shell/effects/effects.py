@@ -173,17 +173,13 @@ class _EffectReader:
             return
         if arguments.module:
             self._module(arguments)
-        given: list[Argument] = []
-        if form.operands and form.operands[0].kinds == ("tool",):
-            self._tool(arguments)
-        else:
-            given += self._operands(arguments.operands, form.operands, arguments)
+        given = self._given(arguments.operands, form.operands, arguments)
         if arguments.rest is not None:
             if table.behind is not None:
                 self._behind(arguments.rest, table.behind, arguments)
             else:
                 slots = form.operands if form.after is None else form.after
-                given += self._operands(arguments.rest, slots, arguments)
+                given += self._given(arguments.rest, slots, arguments)
         read_targets(given, arguments.values, found)
         for rule, option in arguments.effects:
             self._rule(rule, arguments, option)
@@ -245,9 +241,15 @@ class _EffectReader:
         for rule in (*form.effects, *arguments.table.always):
             self._rule(rule, arguments, "")
 
-    def _tool(self, arguments: Arguments) -> None:
+    def _given(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> list[Argument]:
+        kind = kinds.tool_of(slots[0], operands[0].values if operands else None) if slots else ""
+        if not kind:
+            return self._operands(operands, slots, arguments)
+        self._tool(tuple(each.word for each in operands), arguments, script=kind == "script-tool")
+        return []
+
+    def _tool(self, words: tuple[Word, ...], arguments: Arguments, *, script: bool) -> None:
         # All operands are a command that it runs, and what that does counts as done here.
-        words = tuple(each.word for each in arguments.operands)
         name = words[0].start if words and words[0].known else ""
         if "://" in name:
             self.found.unread.append(written(words))
@@ -255,7 +257,9 @@ class _EffectReader:
             self.found.add(EffectKind.EXECUTED, name, arguments.places, self.found.why("", name))
         elif name:
             kinds.executed(name, arguments.places, self.found)
-            self._hand(words, arguments)
+            # A name that no table knows may be that of a script of the project.
+            if not script or len(words) > 1 or name in WRAPPERS or self.tables(name) is not None:
+                self._hand(words, arguments)
         elif words:
             self.found.unread.append(written(words))
 
