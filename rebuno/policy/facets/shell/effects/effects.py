@@ -10,7 +10,7 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import steers
 from rebuno.policy.facets.shell.effects import git, kinds
 from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
-from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, Values, values_of
 from rebuno.policy.facets.shell.effects.kinds import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
 from rebuno.policy.facets.shell.effects.table import EffectRule, Form, ProgramTable, Slot, builtin_table
@@ -242,7 +242,7 @@ class _EffectReader:
             self._rule(rule, arguments, "")
 
     def _given(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> list[Argument]:
-        kind = kinds.tool_of(slots[0], operands[0].values if operands else None) if slots else ""
+        kind = _tool_of(slots[0], operands[0].values if operands else None) if slots else ""
         if not kind:
             return self._operands(operands, slots, arguments)
         self._tool(tuple(each.word for each in operands), arguments, script=kind == "script-tool")
@@ -311,6 +311,13 @@ class _EffectReader:
 
 _UNREAD: Final = Form(effects=(EffectRule("unread", "."),))
 _SOMETHING: Final = Argument(Slot(("text",)), None, "", "", None, Word(""))
+
+
+def _tool_of(slot: Slot, values: Values | None) -> str:
+    # The kind of a command that begins with a word in this place; empty if none does.
+    if slot.globs and values is not None and len(values) == 1 and not values[0].below:
+        slot = next((each.slot for each in slot.globs if each.part(values[0].text) is not None), slot)
+    return slot.kinds[0] if slot.kinds in (("tool",), ("script-tool",)) else ""
 
 
 def _conditions(arguments: Arguments) -> set[str]:

@@ -10,8 +10,8 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import Places
 from rebuno.policy.facets.shell.effects import code, parts
 from rebuno.policy.facets.shell.effects.arguments import Argument
-from rebuno.policy.facets.shell.effects.expansion import HOME, PIPE, Values, WordValue
-from rebuno.policy.facets.shell.effects.table import CHOICE, PACKED, EffectRule, GlobChoice, Slot
+from rebuno.policy.facets.shell.effects.expansion import HOME, PIPE, WordValue
+from rebuno.policy.facets.shell.effects.table import CHOICE, PACKED, EffectRule, GlobChoice
 
 
 class EffectKind(StrEnum):
@@ -312,13 +312,6 @@ def _choice(kind: str, argument: Argument, found: Found) -> None:
             read_kind(each, one, found)
 
 
-def tool_of(slot: Slot, values: Values | None) -> str:
-    """The kind of a command that begins with a word in this place; empty if none does."""
-    if slot.globs and values is not None and len(values) == 1 and not values[0].below:
-        slot = next((each.slot for each in slot.globs if each.part(values[0].text) is not None), slot)
-    return slot.kinds[0] if slot.kinds in (("tool",), ("script-tool",)) else ""
-
-
 def _host(kind: str, argument: Argument, found: Found) -> None:
     for value in argument.values or ():
         host = _HOST.fullmatch(value.text)
@@ -444,14 +437,11 @@ _READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys((f"pattern-{kind}" for kind in _PATHS), _pattern),
     "pattern": _pattern,
     CHOICE: _choice,
-    "tool": _unread,
-    "script-tool": _unread,
-    "module": _unread,
+    **dict.fromkeys(("tool", "script-tool", "module"), _unread),
     **dict.fromkeys(("sed", "awk", "jq", "yq", "code"), _code),
     "program": _script,
     "shell-script": _script,
-    "printed": _text,
-    "tested": _text,
+    **dict.fromkeys(("printed", "tested"), _text),
     "number": _number,
     "prefix": _prefix,
     **dict.fromkeys(("into", "into-deep", "linked"), _text),
