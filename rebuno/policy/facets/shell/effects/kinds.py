@@ -168,7 +168,6 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             visible=kind.endswith("visible"),
             names="" if below else value.names,
         )
-
         if kind == "new" and found.suffix and not argument.option:
             # The old file is kept beside it.
             why = found.why(argument.option, argument.raw)
@@ -253,6 +252,7 @@ def _suffix(kind: str, argument: Argument, found: Found) -> None:
 
 
 _SIGNS: Final = re.compile(r"[*?\[{(\\]")
+_ENDING: Final = re.compile(r"(?P<start>\.[\w.-]*)(?:\{(?P<ends>\w[\w-]*(?:,\w[\w-]*)*)\}|(?<=\w))$")
 _LEADS_OUT: Final = re.compile(r"\\|\.\.|[{(,|]\.*[,|)}]")
 
 
@@ -272,14 +272,15 @@ def _pattern(kind: str, argument: Argument, found: Found) -> None:
         folder = start or slash or "." if sign else text
         why = found.why(argument.option, argument.raw)
         deep = bool(below or sign or value.below)
-        found.add(
-            effect,
-            folder,
-            argument.places,
-            why,
-            below=deep,
-            only=argument.slot.only if deep and not value.below else (),
-        )
+        names = _suffixes(text) if sign and effect is EffectKind.READ else ()
+        only = names or argument.slot.only if deep and not value.below else ()
+        found.add(effect, folder, argument.places, why, below=deep, only=only)
+
+
+def _suffixes(glob: str) -> tuple[str, ...]:
+    # Globs that fit all names that one such as `src/**/*.{js,ts}` or `*.{test,spec}.ts` finds.
+    found = _ENDING.search(glob.rpartition("/")[2])
+    return () if found is None else tuple(f"*{found['start']}{one}" for one in (found["ends"] or "").split(","))
 
 
 def _leads_out(glob: str) -> bool:
