@@ -28,8 +28,8 @@ KINDS: Final = frozenset(
         *_PATHS, "text", "unread", "host", "host-path",
         "host-new", "host-gone", "sed", "awk", "jq", "yq", "code", "command", "program", "script",
         "dir", "only", "shell-script", "printed", "tested", "handed", "number", "into", "into-deep", "linked", "prefix",
-        "all", "suffix", "local", "awk-input", "at", "file-type", "path-zip", "new-zip", "module", "tool", "script-tool",
-        "pattern", *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
+        "all", "suffix", "local", "awk-input", "at", "file-type", "path-zip", "new-zip", "module", "tool",
+        "script-tool", "pattern", *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
         "revision", "revision-path", "revision-gone", "pathspec", "pathspec-deep", "pathspec-gone", "pathspec-new",
         "remote", "remote-new", "repository", "refspec", "format", "lines", "slug", "endpoint",
     }
