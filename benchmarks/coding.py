@@ -153,17 +153,17 @@ def _moat(program: str) -> Iterator[Callable[[CorpusCall], str]]:
         )
 
         def judge(call: CorpusCall) -> str:
+            given = {key: _filled(value, str(project), str(home)) for key, value in call.input.items()}
+            if "file_path" in given and given["file_path"][:1] not in ("/", "~"):
+                given["file_path"] = posixpath.join(project, given["file_path"])
             event = {
                 "session_id": "corpus",
                 "hook_event_name": "PreToolUse",
                 "cwd": str(project),
                 "permission_mode": "default",
                 "tool_name": call.tool,
-                "tool_input": {key: _filled(value, str(project), str(home)) for key, value in call.input.items()},
+                "tool_input": given,
             }
-            if "file_path" in call.input:
-                path = event["tool_input"]["file_path"]
-                event["tool_input"]["file_path"] = path if path[:1] in ("/", "~") else posixpath.join(project, path)
             ran = subprocess.run(
                 [program, "guard", "--host", "claude-code"],
                 input=json.dumps(event),

@@ -229,7 +229,7 @@ class Facet:
 
     With `commands` the facet reads a command of a shell text as a whole: in a block over `command of`, a quantifier
     does not split `it` into words before the facet reads it. `read` then gets a `Command`, a text, or any other value,
-    and `many` is true. Its values may be `Placed` words, which tests see as texts, and `Perhaps`.
+    and `many` is true. Its values may be `Placed` words, which tests see as texts, and with `perhaps` also `Perhaps`.
 
     `with_text` makes the facet of `NAME "…" of`, and raises a `ValueError` whose message the checker prints. The name
     of that facet is its own and the text, as in `FacetWithText.text`. None for a facet that takes no text.
@@ -251,6 +251,7 @@ class Facet:
     begins: bool = False
     structural: bool = False
     commands: bool = False
+    perhaps: bool = False
     pattern: Callable[[str, PathContext], Any] | None = None
     network: Callable[[str, PathContext], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None

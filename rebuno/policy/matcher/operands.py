@@ -223,7 +223,7 @@ def reads_commands(chain: Sequence[Facet]) -> bool:
 
 def may_be_absent(chain: Sequence[Facet]) -> bool:
     """Whether the values of these facets may be `Perhaps`."""
-    return any(facet.commands for facet in chain)
+    return any(facet.perhaps for facet in chain)
 
 
 def unless_absent(value: Any, answer: Callable[[Any], Tri], every: bool) -> Tri:
