@@ -155,7 +155,7 @@ def _moat(program: str) -> Iterator[Callable[[CorpusCall], str]]:
         )
 
         def judge(call: CorpusCall) -> str:
-            event = {
+            event: dict[str, Any] = {
                 "session_id": "corpus",
                 "hook_event_name": "PreToolUse",
                 "cwd": str(project),
