@@ -8,7 +8,7 @@ WORKERS ?= logical
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 FAST := -m "not slow and not postgres and not process"
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all coverage mutate prove api lock conformance check bench diagrams tables clean
+.PHONY: help demo test test-fast test-all coverage mutate prove api lock conformance check bench diagrams programs tables clean
 
 help: ## this list
 	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -71,6 +71,9 @@ bench: $(VENV)/.ready ## what a decision and a step cost on this machine
 
 tables: $(VENV)/.ready ## the parser's tables, after a change of the grammar
 	$(BIN)/python -m rebuno.policy.syntax.tables grammar/rbp.tables.jsonl
+
+programs: $(VENV)/.ready ## write docs/effects-programs.md, after a change of a table of a program
+	$(BIN)/python -m tests.policy.effects.programs_page
 
 diagrams: $(VENV)/.ready ## draw docs/images from the recorded results
 	$(BIN)/python -m benchmarks.diagrams

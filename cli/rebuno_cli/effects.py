@@ -85,7 +85,7 @@ def _said(path: str) -> dict[str, Any]:
                 fields["home"] = str(folder)
             case tree.EffectTables(tree.Name(name)):
                 fields["flavour"] = name
-            case tree.EffectTables(_, text):
+            case tree.EffectTables(_, str(text)):
                 texts.append(text)
             case _:
                 pass

@@ -1,6 +1,7 @@
 """Writes a bundle and the files that it uses as one text, which a server needs."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +10,7 @@ from rebuno.policy.check.bundle import check_bundle
 from rebuno.policy.interop.yaml_bundle import SUFFIXES
 from rebuno.policy.interop.yaml_convert import convert_yaml_bundle
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
+from rebuno.policy.syntax.diagnostics import Code, Diagnostic, Severity
 from rebuno.policy.syntax.link import BUNDLE, link_bundle
 from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source, read_source
@@ -26,13 +27,13 @@ def inline_bundle(path: str | Path) -> str:
     Comments stay. A YAML bundle is converted. The text has a digest of its own.
 
     Raises:
-        BundleError: the bundle has errors, or the text would be larger than a bundle may be.
+        BundleError: the bundle has errors, names tables of programs, or the text would be larger than a bundle may be.
     """
     source = read_source(path)
     if source.path.endswith(SUFFIXES):
         source = convert_yaml_bundle(source)
     bundle, found = link_bundle(source)
-    _refuse([*found, *check_bundle(bundle)])
+    _refuse([*found, *check_bundle(bundle), *_tables(bundle)])
     values = {line.name.text: line.value for line in bundle.statements if isinstance(line, s.Let)}
     libraries = [
         f"# from {_quoted(file.name)}\n{_closed(Source(file.text, file.path), values, None).strip()}\n"
@@ -43,6 +44,14 @@ def inline_bundle(path: str | Path) -> str:
     again, found = link_bundle(Source(text, source.path))
     _refuse([*found, *check_bundle(again)])
     return text
+
+
+def _tables(bundle: s.Bundle) -> Iterator[Diagnostic]:
+    for statement in bundle.statements:
+        if isinstance(statement, s.EffectTables) and isinstance(statement.source, s.Literal):
+            message = f"`{statement.source.value}` holds tables of programs, which a bundle names and cannot hold"
+            help = "where a bundle is one text, such as on a server, only the tables that come along are read"
+            yield Diagnostic(Code.OPEN_BUNDLE, message, statement.source.span, bundle.path, help)
 
 
 def _refuse(found: list[Diagnostic]) -> None:

@@ -161,3 +161,10 @@ def test_nothing_of_the_line_reaches_the_terminal_as_it_is(tmp_path: Path, colum
     assert "characters)" in ran.out.replace("\n", "")
     assert "[bold]" in ran.out
     assert columns is None or max(map(len, ran.out.splitlines())) <= columns
+
+
+def test_a_bundle_for_many_folders(tmp_path: Path) -> None:
+    """`workdir session` names none: the line stands in the current one."""
+    (tmp_path / "many.rbp").write_text("bundle b\ndefault deny\nworkdir session\n", encoding="utf-8")
+    ran = rebuno("effects", "cat x", "--bundle", "many.rbp", within=tmp_path)
+    assert f"reads     {tmp_path}/x  " in ran.out

@@ -404,7 +404,7 @@ def prologues(draw: st.DrawFn, presence: bool = True) -> str:
         )
     )
     placed = ['workdir "/a"\n', 'workdir "/a"\nhome "/a/b"\n', "workdir session\n", 'workdir session\nhome "/a/b"\n']
-    around = draw(st.sampled_from(["", "", *placed, 'zone "Europe/London"\n']))
+    around = draw(st.sampled_from(["", "", *placed, 'zone "Europe/London"\n', "effects bsd\n"]))
     return f"""
 {around}let some = {draw(listed(words, 1))}
 let none = []

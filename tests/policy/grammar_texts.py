@@ -132,6 +132,7 @@ statements = st.one_of(
     _seq("let", names, "=", st.one_of(literals, lists, _seq("file", strings))),
     _seq(_word(["use", "workdir", "home"]), strings),
     st.just(["workdir", "session"]),
+    _seq("effects", st.one_of(strings, _word(["gnu", "bsd"]))),
     _seq("known", names, "=", _joined(sources, "or", 1, 3)),
     _seq("condition", names, "=", expressions),
     rules(),

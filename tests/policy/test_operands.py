@@ -241,10 +241,10 @@ def test_facets_of_arguments_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     )
     reads = []
 
-    def counted(chain: Any, values: list[Any], context: Any) -> list[Any]:
+    def counted(chain: Any, values: list[Any], context: Any, **how: Any) -> list[Any]:
         if chain:
             reads.append(values)
-        return through(chain, values, context)
+        return through(chain, values, context, **how)
 
     monkeypatch.setattr(operands, "through", counted)
     facts = Facts("tool_call", "t", {"u": "https://c.example", "l": ["x", "y"]})

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rebuno.policy import Proof, compile_text, prove_claims
+from rebuno.policy import Proof, compile_text, explain_decision, prove_claims
 from rebuno.policy.format.format import format_bundle
 from rebuno.policy.interop.json_ast import dump_ast, load_ast
 from rebuno.policy.matcher.facts import Facts
@@ -126,3 +126,21 @@ def test_what_is_proved_of_options(claim: str, proved: bool) -> None:
     policy = compile_text(f'{HEAD}never allow tool "sh" when {claim} because "y"\n')
     [result] = prove_claims(policy).results
     assert (result.proof is Proof.PROVED) is proved
+
+
+@pytest.mark.parametrize(
+    ("args", "verdict"),
+    [
+        ({"c": "k -n dev"}, "allow"),
+        ({"c": ["k -n dev", "k"]}, "allow"),
+        ({"c": "k"}, "deny"),
+        ({"c": "k -n dev", "cwd": "/x"}, "allow"),
+    ],
+)
+def test_a_block_over_the_options_of_a_command(args: dict[str, object], verdict: str) -> None:
+    """A command is read whole, wherever it begins, by the decision and by its explanation."""
+    test = 'any command of args.c has (any option "-n" of it has (it == "dev"))'
+    policy = compile_text(f'default deny\nrule r {{ allow tool "t" when {test} }}')
+    facts = Facts("tool_call", "t", args)
+    assert policy.decide(facts).verdict.value == verdict
+    assert explain_decision(policy, facts).decision.verdict.value == verdict

@@ -1,6 +1,6 @@
 """Conditions as formulas: named conditions written out, `not` pushed down to the tests, and each test taken apart."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -228,6 +228,15 @@ def atoms(formula: Formula) -> list[Atom]:
         else:
             stack.extend(reversed(found.items))
     return out
+
+
+def together(formula: Formula) -> Iterator[Atom]:
+    """The tests that hold wherever a formula holds."""
+    if isinstance(formula, Atom):
+        yield formula
+    elif isinstance(formula, AllOf):
+        for item in formula.items:
+            yield from together(item)
 
 
 def plain(found: Iterable[Atom]) -> list[Atom]:

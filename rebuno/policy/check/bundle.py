@@ -1,5 +1,7 @@
 """Checks a bundle whose syntax is correct: errors, and warnings for its author."""
 
+from typing import Final
+
 from rebuno.policy.analysis.formulas import Formulas
 from rebuno.policy.check.accept import OF_BUNDLE, accepting
 from rebuno.policy.check.facets import check_directory
@@ -10,18 +12,22 @@ from rebuno.policy.check.reach import check_reach
 from rebuno.policy.check.rules import check_claim, check_rule
 from rebuno.policy.check.size import check_size
 from rebuno.policy.check.sound import sound
+from rebuno.policy.check.tables import check_effects, check_table_cases
 from rebuno.policy.check.tests import IN_RULE, ExpressionChecker
-from rebuno.policy.check.values import check_effects, check_list, check_zone
+from rebuno.policy.check.values import check_list, check_zone
 from rebuno.policy.check.warnings import check_warnings
 from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport, ordered
 from rebuno.policy.syntax.source import NO_SPAN
 
+# The words of lines whose class has another name.
+_WORDS: Final[dict[type, str]] = {s.BundleLine: "bundle", s.EffectTables: "effects"}
+
 
 def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
     """The errors and warnings of a bundle, in the order of the file. Without `warn` the expensive warnings are left
-    out, for callers that need errors only.
+    out, for callers that need errors only, and the cases of tables of programs are not run.
 
     A statement with an error hides no diagnostic about another statement: checks of several statements together use
     those without an error. A bundle with a syntax error gets no warning that the unreadable part may answer.
@@ -58,6 +64,7 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
     formulas = Formulas(rest)
     check_reach(rest, formulas, report, warn=warn)
     if warn:
+        check_table_cases(rest.statements, report)
         check_warnings(rest, formulas, report, placed=_check_order(bundle))
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
@@ -86,7 +93,9 @@ def _check_order(bundle: s.Bundle) -> bool:
 def _closed(bundle: s.Bundle) -> bool:
     """Whether the bundle is closed: all files that it uses are linked."""
     return not bundle.broken and not any(
-        isinstance(line, s.Use) or (isinstance(line, s.Let) and isinstance(line.value, s.FileValue))
+        isinstance(line, s.Use)
+        or (isinstance(line, s.Let) and isinstance(line.value, s.FileValue))
+        or (isinstance(line, s.EffectTables) and isinstance(line.source, s.Literal) and line.text is None)
         for line in bundle.statements
     )
 
@@ -117,7 +126,7 @@ def _lines(bundle: s.Bundle, report: DiagnosticReport) -> None:
         if isinstance(statement, s.EffectTables) and isinstance(statement.source, s.Literal):
             # Tables may stand in several files.
             continue
-        word = "bundle" if isinstance(statement, s.BundleLine) else type(statement).__name__.lower()
+        word = _WORDS.get(type(statement)) or type(statement).__name__.lower()
         earlier = first.setdefault(word, statement)
         if earlier is not statement:
             message = f"a second `{word}` line; the first is line {earlier.span.line}"

@@ -1,9 +1,8 @@
 """Warns about patterns of commands that fix an option and leave open which options follow."""
 
-from collections.abc import Iterator
 from typing import Final
 
-from rebuno.policy.analysis.formulas import AllOf, Atom, Formula, Formulas
+from rebuno.policy.analysis.formulas import AllOf, Atom, Formula, Formulas, together
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.tree import Op, named_alone
@@ -27,17 +26,8 @@ def check_open_tails(rule: s.Rule, formulas: Formulas, report: DiagnosticReport)
             if formula.inner is not None:
                 waiting.append((formula.inner, False))
         else:
-            closed = closed or (isinstance(formula, AllOf) and any(map(_closes, _together(formula))))
+            closed = closed or (isinstance(formula, AllOf) and any(map(_closes, together(formula))))
             waiting += [(item, closed) for item in formula.items]
-
-
-def _together(formula: Formula) -> Iterator[Atom]:
-    """The tests that hold wherever a formula holds."""
-    if isinstance(formula, Atom):
-        yield formula
-    elif isinstance(formula, AllOf):
-        for item in formula.items:
-            yield from _together(item)
 
 
 def _closes(atom: Atom) -> bool:

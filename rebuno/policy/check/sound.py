@@ -37,7 +37,7 @@ def sound(bundle: s.Bundle, findings: Sequence[Diagnostic]) -> s.Bundle:
 def _faulty(statement: s.Statement, places: Sequence[Span]) -> bool:
     if isinstance(statement, s.Let) and isinstance(statement.value, s.FileValue):
         return True
-    if isinstance(statement, s.EffectTables) and isinstance(statement.source, s.Literal) and not statement.text:
+    if isinstance(statement, s.EffectTables) and isinstance(statement.source, s.Literal) and statement.text is None:
         return True
     own = statement.span
     return any(own.path == span.path and own.start <= span.start < max(own.end, own.start + 1) for span in places)

@@ -28,7 +28,8 @@ from rebuno.policy.values.json_values import shown
 # Facets that read texts only.
 _OF_TEXT: Final = frozenset(
     {"path", "name", "extension", "host", "scheme", "port", "address", "domain", "link", "email", "command", "program",
-     "redirect", "statement", "table", "written_table", "function"}
+     "redirect", "read_path", "written_path", "removed_path", "contacted_host", "executed", "unread",
+     "statement", "table", "written_table", "function"}
 )  # fmt: skip
 # The number of arguments that a warning names.
 _NAMED: Final = 3

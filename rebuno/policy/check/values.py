@@ -2,10 +2,9 @@
 
 import re2
 
-from rebuno.policy.facets.shell.effects.table import FLAVOURS, TableError, read_tables
 from rebuno.policy.matcher.schedule import ScheduleError, parse_schedule, time_zone
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
-from rebuno.policy.syntax.tree import Each, EffectTables, Index, ListLiteral, Literal, Name, NullLiteral, Path, Span
+from rebuno.policy.syntax.tree import Each, Index, ListLiteral, Literal, NullLiteral, Path, Span
 from rebuno.policy.values.globs import GlobError, glob
 from rebuno.policy.values.regexes import regex
 
@@ -52,21 +51,6 @@ def check_zone(name: Literal, report: DiagnosticReport) -> None:
         time_zone(str(name.value))
     except ScheduleError as error:
         report.error(Code.BAD_SCHEDULE, str(error), name.span, error.help)
-
-
-def check_effects(statement: EffectTables, report: DiagnosticReport) -> None:
-    """Reports a flavour that does not exist, and a file of tables that cannot be read."""
-    if isinstance(statement.source, Name):
-        if statement.source.text not in FLAVOURS:
-            message = f"`{statement.source.text}` is no flavour of programs"
-            help = 'write `effects gnu` or `effects bsd`; a file of tables stands in quotes: `effects "tools.yaml"`'
-            report.error(Code.BAD_TABLE, message, statement.source.span, help)
-        return
-    try:
-        read_tables(statement.text)
-    except TableError as error:
-        help = "docs/effects.md describes the format"
-        report.error(Code.BAD_TABLE, f"`{statement.source.value}`: {error}", statement.source.span, help)
 
 
 def check_schedule(times: Literal, report: DiagnosticReport) -> None:

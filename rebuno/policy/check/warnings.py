@@ -7,12 +7,14 @@ from rebuno.policy.analysis.formulas import Atom, Formulas, atoms
 from rebuno.policy.analysis.implication import CountedCondition
 from rebuno.policy.check.evidence import check_evidence
 from rebuno.policy.check.open_tails import check_open_tails
+from rebuno.policy.check.unread import check_unread
 from rebuno.policy.check.weak_tests import check_allow, check_deny, warn_plain
 from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
 from rebuno.policy.syntax.tree import Op
 
+_PATHS: Final = ("path", "read_path", "written_path", "removed_path", "executed")
 _POSITIVE: Final = (Op.HAS, Op.EQ, Op.IN, Op.LIKE, Op.CONTAINS, Op.CONTAINS_ANY, Op.STARTS)
 
 
@@ -39,6 +41,7 @@ def check_warnings(bundle: s.Bundle, formulas: Formulas, report: DiagnosticRepor
         if rule.verdict == "allow":
             check_allow(rule, formulas, report)
             check_open_tails(rule, formulas, report)
+            check_unread(rule, formulas, report)
         if rule.verdict == "deny":
             asked = atoms(formulas.rule(rule))
             if defaults == ["allow"]:
@@ -113,7 +116,7 @@ def _regex(test: s.Test, report: DiagnosticReport) -> None:
 
 def _programs(rule: s.Rule, asked: list[Atom], report: DiagnosticReport) -> None:
     for atom in asked:
-        if _reads(atom, "program", "command") and atom.op in _POSITIVE and not atom.negated:
+        if _reads(atom, "program", "command", "executed") and atom.op in _POSITIVE and not atom.negated:
             message = f"the rule `{rule.id.text}` denies some programs, and `default allow` lets every other one run"
             help = "no such list is complete: allow what may run, and `default deny`"
             report.warning(Code.DENY_LIST, message, atom.test.span, help)
@@ -122,7 +125,7 @@ def _programs(rule: s.Rule, asked: list[Atom], report: DiagnosticReport) -> None
 
 def _relative(rule: s.Rule, asked: list[Atom], report: DiagnosticReport) -> None:
     for atom in asked:
-        if _reads(atom, "path") and atom.op in (Op.UNDER, Op.LIKE):
+        if _reads(atom, *_PATHS) and atom.op in (Op.UNDER, Op.LIKE):
             message = f"the rule `{rule.id.text}` tests paths, but nothing says where relative paths start"
             help = (
                 "every relative path is maybe here, so it is denied; "

@@ -20,7 +20,7 @@ _PATH: Final = ("a path", "`under`, or `path of … like`")
 _URL: Final = ("a URL", "`host of … under` or `host of … in`, and `scheme of`")
 _HOST: Final = ("a host name", "`host of … under`")
 _EMAIL: Final = ("an e-mail address", "`email of … in` or `domain of … under`")
-_COMMAND: Final = ("a command", "`every command of … like` or `every program of … in`")
+_COMMAND: Final = ("a command", "`every command of … like`, `every program of … in` or the facets of its effects")
 _SQL: Final = ("SQL", "`every statement of … in`, and `table of`")
 _BY_NAME: Final = (
     (
@@ -64,14 +64,17 @@ _BY_LOOK: Final = (
     (re.compile(r"(?i)^(?:\(\?\w+\)|[\^(*])*(?:select|insert|update|delete|drop|alter|truncate)\b"), _SQL),
 )
 # Facets whose values may begin or end like the name of another thing.
-_NAMES: Final = ("host", "domain", "email", "scheme")
+_NAMES: Final = ("host", "domain", "email", "scheme", "contacted_host")
 _NETWORKS: Final = ("0.0.0.0/0", "::/0")
 # A regular expression that matches in every text, or in every text that is not empty.
 _ANY_TEXT: Final = re.compile(r"(?:\(\?\w+\))?\(?\^?(?:\.[*+]\??)?\$?\)?")
 # Accounts, numbers and codes, which have not the form of a mail address.
 _NO_ADDRESS: Final = re.compile(r"(?:\\.|[^a-z@])*", re.DOTALL)
 # Facets with unlimited values: a list of the bad ones is never complete.
-_ENDLESS: Final = ("program", "command", "host", "domain", "email", "link", "path", "table", "statement")
+_ENDLESS: Final = (
+    *("program", "command", "host", "domain", "email", "link", "path", "table", "statement"),
+    *("read_path", "written_path", "removed_path", "contacted_host", "executed"),
+)
 
 
 def check_allow(rule: s.Rule, formulas: Formulas, report: DiagnosticReport) -> None:

@@ -10,7 +10,7 @@ from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Marker, Tri
 
 if TYPE_CHECKING:
-    from rebuno.policy.facets.shell.effects.table import TableSet
+    from rebuno.policy.facets.shell.effects.table_set import TableSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,13 @@ class Reading:
     Subclasses are immutable and implement the predicates; a predicate that a subclass does not implement is maybe.
     `right` is always the result of the facet's `literal` for the right side, or another reading of the same facet.
 
-    A trace shows `note` beside every such value: the limits of the reader.
+    A trace shows `note` beside every such value: the limits of the reader. A `symmetric` value can be compared with a
+    path from either side.
     """
 
     __slots__ = ()
     note: ClassVar[str] = ""
+    symmetric: ClassVar[bool] = False
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """`== right`; `fold` is `ignoring case`."""
@@ -227,7 +229,7 @@ class Facet:
 
     With `commands` the facet reads a command of a shell text as a whole: in a block over `command of`, a quantifier
     does not split `it` into words before the facet reads it. `read` then gets a `Command`, a text, or any other value,
-    and `many` is true. Its values may be `Placed` words, which tests see as texts, and `Perhaps`.
+    and `many` is true. Its values may be `Placed` words, which tests see as texts, and with `perhaps` also `Perhaps`.
 
     `with_text` makes the facet of `NAME "…" of`, and raises a `ValueError` whose message the checker prints. The name
     of that facet is its own and the text, as in `FacetWithText.text`. None for a facet that takes no text.
@@ -249,6 +251,7 @@ class Facet:
     begins: bool = False
     structural: bool = False
     commands: bool = False
+    perhaps: bool = False
     pattern: Callable[[str, PathContext], Any] | None = None
     network: Callable[[str, PathContext], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None

@@ -13,7 +13,8 @@ from rebuno.policy.syntax.tree import Bundle
 class BundleDiff:
     """The differences of two bundles: statements that the new one adds, removes and changes. A rule is named by its id,
     another statement by its words (``known `payees` ``, `default`). `moved` names the rules that now come before a rule
-    that they came after; the first rule that matches decides."""
+    that they came after, since the first rule that matches decides, and files of tables of programs likewise: the last
+    one that has a program counts."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -36,12 +37,19 @@ class BundleDiff:
 def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
     """The differences of two linked bundles."""
     then, now = _named(old), _named(new)
-    rules = [name for name, statement in now.items() if isinstance(statement, tree.Rule)]
+    rules, tables = (
+        [name for name, statement in now.items() if isinstance(statement, kind)]
+        for kind in (tree.Rule, tree.EffectTables)
+    )
     return BundleDiff(
         tuple(name for name in now if name not in then),
         tuple(name for name in then if name not in now),
         tuple(name for name in now if name in then and then[name] != now[name]),
-        _moved([name for name in then if name in rules], [name for name in rules if name in then]),
+        tuple(
+            name
+            for names in (rules, tables)
+            for name in _moved([one for one in then if one in names], [one for one in names if one in then])
+        ),
     )
 
 
@@ -57,6 +65,10 @@ def _named(bundle: Bundle) -> dict[str, tree.Statement]:
                 found[f"limit `{name.text}`"] = statement
             case tree.Use(path=path):
                 found[f"use `{path.value}`"] = statement
+            case tree.EffectTables(tree.Literal(path)):
+                found[f"effects `{path}`"] = statement
+            case tree.EffectTables():
+                found["effects"] = statement
             case tree.Never(head_span=head):
                 # Two claims may have one head: the later ones are told apart by number.
                 claim = f"claim `never {one_line(bundle, head)}`"

@@ -25,6 +25,7 @@ _ADDED: Final[dict[str, tuple[str, ...]]] = {
     "ResultSource": ("who", "words"),
     "Limit": ("measure", "key", "named"),
     "Budget": ("scope",),
+    "EffectTables": ("text",),
 }
 _NODES: Final[dict[str, type]] = {
     _NAMES.get(name, name): node

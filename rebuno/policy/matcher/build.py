@@ -65,7 +65,7 @@ def _tables(bundles: Sequence[tree.Bundle]) -> tuple[str, ...]:
         return ()
     # Few bundles look at effects, and the digest is that of a hundred files.
     from rebuno.policy.facets.shell.effects.found import EFFECT_FACETS
-    from rebuno.policy.facets.shell.effects.table import builtin_digest
+    from rebuno.policy.facets.shell.effects.table_set import builtin_digest
 
     return (f"effects {builtin_digest()}",) if facets_in(bundles) & EFFECT_FACETS else ()
 

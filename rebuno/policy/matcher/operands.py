@@ -17,7 +17,7 @@ from rebuno.policy.syntax.tree import Op
 from rebuno.policy.values.json_values import MISSING, UNREADABLE, Tri, absent, given
 
 if TYPE_CHECKING:
-    from rebuno.policy.facets.shell.effects.table import TableSet
+    from rebuno.policy.facets.shell.effects.table_set import TableSet
 
 logger: Final = logging.getLogger("rebuno.policy.facets")
 
@@ -64,14 +64,14 @@ def path_context(bundle: tree.Bundle) -> PathContext:
         elif isinstance(statement, tree.EffectTables):
             if isinstance(statement.source, tree.Name):
                 flavour = statement.source.text
-            else:
+            elif statement.text is not None:
                 texts.append(statement.text)
     return PathContext(workdir, home, zone, tables=_tables(flavour, texts) if flavour or texts else None)
 
 
 def _tables(flavour: str | None, texts: list[str]) -> "TableSet":
     # Few bundles name tables.
-    from rebuno.policy.facets.shell.effects.table import GNU, TableSet
+    from rebuno.policy.facets.shell.effects.table_set import GNU, TableSet
 
     return TableSet(flavour or GNU, tuple(texts))
 
@@ -201,7 +201,7 @@ def elements_around(operand: tree.Operand, chain: Sequence[Facet], facts: Any, c
     """What each element that a block goes through stands in, in the order of `values_of`."""
     roots = [root_of(facts, path.root) for path in operand.paths]
     apart = splits(chain)
-    found = elements(roots, [path.parts for path in operand.paths], apart=apart)
+    found = elements(roots, [path.parts for path in operand.paths], apart=apart, whole=reads_commands(chain))
     objects = around(operand, chain, found, roots, facts, apart=apart)
     if not chain:
         return objects
@@ -223,7 +223,7 @@ def reads_commands(chain: Sequence[Facet]) -> bool:
 
 def may_be_absent(chain: Sequence[Facet]) -> bool:
     """Whether the values of these facets may be `Perhaps`."""
-    return any(facet.commands for facet in chain)
+    return any(facet.perhaps for facet in chain)
 
 
 def unless_absent(value: Any, answer: Callable[[Any], Tri], every: bool) -> Tri:

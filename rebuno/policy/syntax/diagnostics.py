@@ -97,6 +97,7 @@ class Code(StrEnum):
     LAUNDERED = "laundered"
     READ_BY_FACET = "read-by-facet"
     OPEN_TAIL = "open-tail"
+    NO_UNREAD = "no-unread"
     DENY_LIST = "deny-list"
     NO_WORKDIR = "no-workdir"
     UNKNOWN_TOOL = "unknown-tool"

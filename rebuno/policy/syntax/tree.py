@@ -200,7 +200,7 @@ class EffectTables:
     flavour of the programs that the operator runs."""
 
     source: Literal | Name
-    text: str = ""
+    text: str | None = None
     span: Span = _place()
 
 

@@ -5,7 +5,7 @@ import pytest
 from rebuno.errors import ValidationError
 from rebuno.policy import LineEffects, PathContext, effects_of_command, known_programs
 from rebuno.policy.facets.shell.effects.facets import FACETS
-from rebuno.policy.facets.shell.effects.table import builtin_programs
+from rebuno.policy.facets.shell.effects.table_set import builtin_programs
 
 LINES = [
     "git log -p -- .env",
@@ -38,7 +38,7 @@ def test_it_tells_what_the_facets_read(line: str) -> None:
         if facet.name == "unread":
             assert {one.part for one in found.unread} == read
         else:
-            assert set(found.values(facet.name)) == read - {"something that the text does not show"}
+            assert set(found.values(facet.name)) == read - {"perhaps something that the text does not show"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rebuno.policy.facets.shell.effects.table import Form, Option, ProgramTable, Slot, builtin_table
+from rebuno.policy.facets.shell.effects.table import Form, Option, ProgramTable, Slot
+from rebuno.policy.facets.shell.effects.table_set import builtin_table
 from tests.policy.effects.tracing.generate import LineMaker, programs_with_tables
 from tests.policy.effects.tracing.reading import Tables
 from tests.policy.effects.tracing.strace import Event, TraceReader

@@ -21,7 +21,7 @@ from threading import Lock, Thread
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from rebuno.policy.facets.reading import PathContext
-from rebuno.policy.facets.shell.effects.table import builtin_table
+from rebuno.policy.facets.shell.effects.table_set import builtin_table
 from tests.policy.effects.tracing.compare import Comparison, Fault
 from tests.policy.effects.tracing.generate import LineMaker, programs_with_tables
 from tests.policy.effects.tracing.reading import Tables, read_line, wanted

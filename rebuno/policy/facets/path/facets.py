@@ -40,7 +40,9 @@ class PathReading(Reading):
     def equals(self, right: Any, fold: bool) -> Tri:
         """The same place. Maybe where only a forgiving file system says so, where one of the two starts elsewhere, and
         for paths that climb: against all but themselves."""
-        if type(right) is not PathReading or self._start() != right._start():
+        if type(right) is not PathReading:
+            return right.equals(self, fold) if isinstance(right, Reading) and right.symmetric else None
+        if self._start() != right._start():
             return None
         same = _same(self.segments, right.segments, fold)
         return None if self.ups and not same else same

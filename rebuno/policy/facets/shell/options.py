@@ -200,6 +200,7 @@ def _with_text(text: str) -> Facet:
         literal=_value_literal,
         many=True,
         commands=True,
+        perhaps=True,
         ahead=read_shell,
     )
 
@@ -214,6 +215,7 @@ FACETS: Final = (
         literal=_name_literal,
         many=True,
         commands=True,
+        perhaps=True,
         ahead=read_shell,
         with_text=_with_text,
     ),

@@ -29,7 +29,8 @@ class ShellCommands:
 
     `opened` are the files of the redirects of compound commands, and of those without a command, as commands without
     words. `unread` are the parts that hide what runs, as written. `variables` are the names that are given a value
-    for more than one command, each as often as it is; one that is not known is empty.
+    for more than one command, each as often as it is; one that is not known is empty. `texts` are the texts that were
+    read: this one, and those that shells in it are given.
     """
 
     commands: tuple[SimpleCommand, ...]
@@ -39,6 +40,7 @@ class ShellCommands:
     opened: tuple[SimpleCommand, ...] = ()
     unread: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=256)
@@ -104,6 +106,7 @@ class _ShellReader:
     def __init__(self, text: str) -> None:
         # Texts still to be read.
         self.texts: list[tuple[str, _CommandContext]] = [(text, _CommandContext())]
+        self.known_texts: list[str] = []
         self.commands: list[tuple[SimpleCommand, Spots]] = []
         self.targets: list[tuple[str | None, Spots]] = []
         self.opened: list[tuple[SimpleCommand, Spots]] = []
@@ -134,6 +137,7 @@ class _ShellReader:
             tuple(opened),
             tuple(self.unread),
             tuple(self.variables),
+            tuple(self.known_texts),
         )
 
     def _placed(
@@ -170,6 +174,7 @@ class _ShellReader:
 
     def _text(self, text: str, context: _CommandContext) -> None:
         script = walk(text, context.depth)
+        self.known_texts.append(text)
         where = self._spots(script, context)
         for target, at in script.targets:
             known = target if context.home or target is None or target[:1] != "~" else None

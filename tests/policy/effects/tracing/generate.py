@@ -8,16 +8,8 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, Final
 
-from rebuno.policy.facets.shell.effects.table import (
-    BESIDE,
-    Form,
-    Option,
-    ProgramTable,
-    Slot,
-    builtin_table,
-    load_yaml,
-    table_files,
-)
+from rebuno.policy.facets.shell.effects.table import BESIDE, Form, Option, ProgramTable, Slot
+from rebuno.policy.facets.shell.effects.table_set import builtin_table, load_yaml, table_files
 from tests.policy.effects.tracing.pools import FILTERS, POOLS
 
 _WORD: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+""")

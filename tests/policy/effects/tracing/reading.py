@@ -8,8 +8,9 @@ from typing import Any
 from rebuno.policy.facets.reading import PathContext, UncertainReading
 from rebuno.policy.facets.shell.effects.arguments import read_arguments
 from rebuno.policy.facets.shell.effects.effects import text_effects
-from rebuno.policy.facets.shell.effects.readings import FolderReading, ProgramName, ScriptReading, placed
-from rebuno.policy.facets.shell.effects.table import ProgramTable, builtin_table
+from rebuno.policy.facets.shell.effects.readings import FolderReading, ProgramName, placed
+from rebuno.policy.facets.shell.effects.table import ProgramTable
+from rebuno.policy.facets.shell.effects.table_set import builtin_table
 from rebuno.policy.facets.shell.script import ShellCommands, read_shell
 
 Tables = Callable[[str], ProgramTable | None]
@@ -65,7 +66,7 @@ def _values(value: Any) -> Iterable[Any]:
 def _place(value: Any) -> Place:
     if type(value) is FolderReading:
         return Place(str(value.folder), True, value.only, value.visible)
-    return Place(str(value.path if type(value) is ScriptReading else value))
+    return Place(str(value))
 
 
 def read_line(line: str, context: PathContext, tables: Tables = builtin_table) -> Read:

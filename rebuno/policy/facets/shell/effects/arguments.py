@@ -29,7 +29,7 @@ _DASHED: Final = re.compile(r"-[^\s0-9.]")
 _OPENS: Final = ("-", "(", "!", ")", ",")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Argument:
     """One word for a slot: what it stands for (None if that is not known), how it is written, the option that it is the
     value of (empty for an operand), and the directories from which it is read."""
@@ -80,7 +80,10 @@ def several(word: Word, values: Values | None) -> bool:
 
 class _ArgumentReader:
     def __init__(self, simple: SimpleCommand, table: ProgramTable) -> None:
-        self.words = tuple(each for word in simple.words for each in split_braces(word))
+        words = simple.words
+        if not all(word.known for word in words):
+            words = tuple(each for word in words for each in split_braces(word))
+        self.words = words
         self.loops = simple.loops
         self.home = simple.home
         self.start = simple.places
@@ -293,9 +296,9 @@ class _ArgumentReader:
 
     def _met(self, option: Option, value: str | None, word: Word) -> None:
         found = self.found
-        found.given.add(option.name)
-        found.given.update(name for name, one in self.table.options.items() if one is option)
-        found.effects.extend((rule, option.name) for rule in option.effects)
+        found.given.update(option.names)
+        if option.effects:
+            found.effects.extend((rule, option.name) for rule in option.effects)
         if not option.values:
             return
         if option.values[0].kinds == ("module",):
@@ -419,6 +422,10 @@ def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[li
         taken += [(slots[many], each) for each in operands[many:middle]]
         taken += [*zip(tail, operands[middle:], strict=False)]
         left = ()
+    if all(each.word.single for each in operands):
+        for slot, each in taken:
+            each.slot = slot
+        return [each for _, each in taken], [each.raw for each in left]
     # Words of the same kinds may change places.
     same = () if many is None else slots[many].kinds
     shifted = [
@@ -426,8 +433,6 @@ def given_slots(operands: Sequence[Argument], slots: Sequence[Slot]) -> tuple[li
         for slot, each in taken
         if not (slot.many or (slot.kinds == same and slot in slots[:many])) and several(each.word, each.values)
     ]
-    return [_in_slot(each, slot) for slot, each in taken], [each.raw for each in (*left, *shifted)]
-
-
-def _in_slot(argument: Argument, slot: Slot) -> Argument:
-    return Argument(slot, argument.values, argument.raw, argument.option, argument.places, argument.word)
+    for slot, each in taken:
+        each.slot = slot
+    return [each for _, each in taken], [each.raw for each in (*left, *shifted)]

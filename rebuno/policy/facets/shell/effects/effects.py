@@ -10,10 +10,11 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import steers
 from rebuno.policy.facets.shell.effects import git, kinds
 from rebuno.policy.facets.shell.effects.arguments import Argument, Arguments, given_slots, read_arguments
-from rebuno.policy.facets.shell.effects.expansion import HOME, values_of
+from rebuno.policy.facets.shell.effects.expansion import HOME, Values, values_of
 from rebuno.policy.facets.shell.effects.found import Effect, EffectKind, Found
 from rebuno.policy.facets.shell.effects.narrowing import only_of, suffix_of
-from rebuno.policy.facets.shell.effects.table import EffectRule, Form, ProgramTable, Slot, builtin_table
+from rebuno.policy.facets.shell.effects.table import EffectRule, Form, ProgramTable, Slot
+from rebuno.policy.facets.shell.effects.table_set import builtin_table
 from rebuno.policy.facets.shell.effects.targets import read_targets
 from rebuno.policy.facets.shell.script import ShellCommands, given_names, written
 from rebuno.policy.facets.shell.variables import (
@@ -35,14 +36,17 @@ _QUIET: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stder
 _MODULE: Final = re.compile(r"\w+(?:\.\w+)*")
 _PYTHON: Final = "python"
 _SOCKETS: Final = ("/dev/tcp/", "/dev/udp/")
+_NUMBER_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-t"})
+_COMPLAINT: Final = re.compile(r"\$\{[^}]*\?")
+_SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh"})
+_TRACES: Final = re.compile(r"-[A-Za-z]*x[A-Za-z]*|xtrace")
 
 Tables = Callable[[str], ProgramTable | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEffects:
-    """What a command, or a whole text, does: its effects, each once, and the parts of it that are not read, as
-    written."""
+    """What a command, or a whole text, does: its effects, and the parts of it that are not read, as written."""
 
     found: tuple[Effect, ...] = ()
     unread: tuple[str, ...] = ()
@@ -59,7 +63,7 @@ class _EffectReader:
             self._redirect(redirect)
         if self.simple.words:
             self._program()
-        return CommandEffects(tuple(dict.fromkeys(self.found.effects)), tuple(dict.fromkeys(self.found.unread)))
+        return CommandEffects(tuple(self.found.effects), tuple(self.found.unread))
 
     def _redirect(self, redirect: Redirect) -> None:
         values = values_of(redirect.file, self.simple.loops, home=self.simple.home)
@@ -99,6 +103,8 @@ class _EffectReader:
         self.found.unread.extend(arguments.unread)
         self._variables(arguments.table.environment)
         self._form(arguments, self._form_of(arguments))
+        if table.style != "text" and not self._runs_code():
+            self._shows()
 
     def _variables(self, harmless: Iterable[str]) -> None:
         # Those before it, and those that are set elsewhere in the text and may be in its environment.
@@ -109,20 +115,37 @@ class _EffectReader:
                 self.found.unread.append(f"{name}=")
 
     def _prints(self) -> None:
-        # A variable that it prints may be one of the environment, itself or by way of one of the text.
         for word in self.simple.words[1:]:
             for value in values_of(word, self.simple.loops, home=self.simple.home) or ():
                 if value.below:
                     # The names in the place of a glob are those in a folder.
                     self.found.add(EffectKind.READ, value.text, self.simple.places, f"{self.found.table}: a glob")
-            for name in variables_in("" if word.known else word.raw):
-                loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
-                names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
-                if loop is None and name in self.simple.variables:
-                    names += self.simple.drawn
-                for one in names:
-                    if may_be_inherited(one):
-                        self.found.add(EffectKind.READ, ENVIRONMENT, (), f"{self.found.table}: ${one}")
+            for name in self._inherited(word):
+                self.found.add(EffectKind.READ, ENVIRONMENT, (), f"{self.found.table}: ${name}")
+
+    def _inherited(self, word: Word) -> list[str]:
+        # The variables in a word that may be of the environment, themselves or by way of one of the text.
+        found: list[str] = []
+        for name in variables_in("" if word.known else word.raw):
+            loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
+            names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
+            if loop is None and name in self.simple.variables:
+                names += self.simple.drawn
+            found += (one for one in names if may_be_inherited(one))
+        return found
+
+    def _shows(self, *, tests: bool = False) -> None:
+        # A word that a program was given may stand in what it prints, and in its complaints. A test complains of what
+        # is no number; `${x:?text}` is a complaint of the shell itself.
+        words = self.simple.words[1:]
+        numbers = any(word.known and word.start in _NUMBER_TESTS for word in words)
+        for word in words:
+            if (not tests or numbers or _COMPLAINT.search(word.raw)) and self._inherited(word):
+                self.found.unread.append(written((word,)))
+
+    def _runs_code(self) -> bool:
+        # Code of the project, which has the environment by itself.
+        return any(one.kind is EffectKind.EXECUTED and not (one.name or one.outside) for one in self.found.effects)
 
     # ------------------------------------------------------------ by the table
 
@@ -133,34 +156,33 @@ class _EffectReader:
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
         if table.style == "text":
+            self.found.begin(table.name, (), (), "")
             if any("printed" in slot.kinds for slot in form.operands):
-                self.found.begin(table.name, (), (), "")
                 self._prints()
+            else:
+                self._shows(tests=any("tested" in slot.kinds for slot in form.operands))
             return
         found = self.found
         # What an option names is not narrowed by the names that the program looks at below its operands.
         found.begin(table.name, (), (), "")
-        for each in arguments.values:
-            self._argument(each, arguments.given)
+        if arguments.values:
+            for each in arguments.values:
+                self._argument(each, arguments.given)
+            self._inner(arguments)
         found.begin(table.name, only_of(arguments.values), form.only, suffix_of(arguments.values))
-        self._inner(arguments)
         command = next((slot for slot in form.operands if slot.kinds == ("command",)), None)
         if command is not None:
             self._command(arguments, form)
             return
         if arguments.module:
             self._module(arguments)
-        given: list[Argument] = []
-        if form.operands and form.operands[0].kinds == ("tool",):
-            self._tool(arguments)
-        else:
-            given += self._operands(arguments.operands, form.operands, arguments)
+        given = self._given(arguments.operands, form.operands, arguments)
         if arguments.rest is not None:
             if table.behind is not None:
                 self._behind(arguments.rest, table.behind, arguments)
             else:
                 slots = form.operands if form.after is None else form.after
-                given += self._operands(arguments.rest, slots, arguments)
+                given += self._given(arguments.rest, slots, arguments)
         read_targets(given, arguments.values, found)
         for rule, option in arguments.effects:
             self._rule(rule, arguments, option)
@@ -179,9 +201,8 @@ class _EffectReader:
         self.found.unread.extend(left)
         for each in given:
             self._argument(each, arguments.given)
-        missing = {id(slot) for slot in open_} - {id(each.slot) for each in given}
         for slot in open_:
-            if slot.default is not None and id(slot) in missing:
+            if slot.default is not None and not any(each.slot is slot for each in given):
                 word = Word(slot.default)
                 argument = Argument(slot, values_of(word), slot.default, "", arguments.places, word)
                 self._argument(argument, arguments.given)
@@ -189,8 +210,12 @@ class _EffectReader:
 
     def _argument(self, argument: Argument, given: set[str]) -> None:
         slot = argument.slot
+        if not slot.choices:
+            for kind in slot.kinds:
+                kinds.read_kind(kind, argument, self.found)
+            return
         chosen = [one for one in slot.choices if _applies(one, given)]
-        if slot.choices and not chosen:
+        if not chosen:
             self.found.unread.append(argument.raw)
         for one in chosen or (slot,):
             for kind in one.kinds:
@@ -222,9 +247,15 @@ class _EffectReader:
         for rule in (*form.effects, *arguments.table.always):
             self._rule(rule, arguments, "")
 
-    def _tool(self, arguments: Arguments) -> None:
+    def _given(self, operands: list[Argument], slots: tuple[Slot, ...], arguments: Arguments) -> list[Argument]:
+        kind = _tool_of(slots[0], operands[0].values if operands else None) if slots else ""
+        if not kind:
+            return self._operands(operands, slots, arguments)
+        self._tool(tuple(each.word for each in operands), arguments, script=kind == "script-tool")
+        return []
+
+    def _tool(self, words: tuple[Word, ...], arguments: Arguments, *, script: bool) -> None:
         # All operands are a command that it runs, and what that does counts as done here.
-        words = tuple(each.word for each in arguments.operands)
         name = words[0].start if words and words[0].known else ""
         if "://" in name:
             self.found.unread.append(written(words))
@@ -232,7 +263,9 @@ class _EffectReader:
             self.found.add(EffectKind.EXECUTED, name, arguments.places, self.found.why("", name))
         elif name:
             kinds.executed(name, arguments.places, self.found)
-            self._hand(words, arguments)
+            # A name that no table knows may be that of a script of the project.
+            if not script or len(words) > 1 or name in WRAPPERS or self.tables(name) is not None:
+                self._hand(words, arguments)
         elif words:
             self.found.unread.append(written(words))
 
@@ -286,6 +319,13 @@ _UNREAD: Final = Form(effects=(EffectRule("unread", "."),))
 _SOMETHING: Final = Argument(Slot(("text",)), None, "", "", None, Word(""))
 
 
+def _tool_of(slot: Slot, values: Values | None) -> str:
+    # The kind of a command that begins with a word in this place; empty if none does.
+    if slot.globs and values is not None and len(values) == 1 and not values[0].below:
+        slot = next((each.slot for each in slot.globs if each.part(values[0].text) is not None), slot)
+    return slot.kinds[0] if slot.kinds in (("tool",), ("script-tool",)) else ""
+
+
 def _conditions(arguments: Arguments) -> set[str]:
     there = {*arguments.given, "operands" if arguments.operands or arguments.rest else "none"}
     if arguments.rest:
@@ -333,4 +373,13 @@ def text_effects(shell: ShellCommands, tables: Tables = builtin_table) -> Comman
         each = command_effects(simple, tables)
         found += each.found
         unread += each.unread
+    if any(map(_traces, shell.commands)):
+        # All words are printed as the commands run, and so are the values of variables.
+        names = [one for text in shell.texts for one in variables_in(text) if may_be_inherited(one)]
+        found += (Effect(EffectKind.READ, ENVIRONMENT, (), f"a trace: ${one}") for one in names)
     return CommandEffects(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(unread)))
+
+
+def _traces(simple: SimpleCommand) -> bool:
+    name = simple.words[0].start.rpartition("/")[2]
+    return (name == "set" or name in _SHELLS) and any(_TRACES.fullmatch(word.start) for word in simple.words[1:])

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 from typing import Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.find import FOUND, FOUND_NAMES
 from rebuno.policy.facets.shell.walk import Loops
-from rebuno.policy.facets.shell.words import Word
+from rebuno.policy.facets.shell.words import Word, WordKind
 
 # Stands for the home directory at the beginning of a text; a `~` that no shell has expanded is a name.
 HOME: Final = "\x01"
@@ -51,11 +52,16 @@ Values = tuple[WordValue, ...]
 _Piece = tuple[str, bool]
 
 
+@lru_cache(maxsize=4096)
+def _known(text: str) -> Values:
+    return (WordValue(text),)
+
+
 def values_of(word: Word, loops: Loops = (), *, home: bool = True) -> Values | None:
     """The texts that a word stands for, at least one; None if they are not known. `HOME` begins a path in the home
     directory, which is known if `home`."""
-    if word.known:
-        return (WordValue(word.start),)
+    if word.kind is WordKind.KNOWN:
+        return _known(word.start)
     if not word.raw:
         return None
     if word.raw[:2] in ("<(", ">(") and word.raw[-1:] == ")":

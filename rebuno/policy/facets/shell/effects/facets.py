@@ -8,18 +8,20 @@ from typing import Any, Final
 
 from rebuno.policy.facets.path import facets as paths
 from rebuno.policy.facets.path.globs import PathGlob
-from rebuno.policy.facets.reading import Facet, PathContext, UncertainReading
+from rebuno.policy.facets.reading import Facet, PathContext, Perhaps, UncertainReading
 from rebuno.policy.facets.shell.command import Command
 from rebuno.policy.facets.shell.effects.effects import CommandEffects, command_effects, text_effects
 from rebuno.policy.facets.shell.effects.found import EffectKind
 from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, both, placed
-from rebuno.policy.facets.shell.effects.table import TableSet
+from rebuno.policy.facets.shell.effects.table_set import TableSet
 from rebuno.policy.facets.shell.script import read_shell
 from rebuno.policy.facets.url.hosts import host_literal, under_domain
 from rebuno.policy.values.json_values import UNREADABLE, Tri, shown
 
 _BUILT_IN: Final = TableSet()
 _NAMED: Final = ("remote:", "push:")
+# What is unread may have an effect of each kind, or none.
+_MORE: Final = Perhaps(UNKNOWN)
 
 
 @lru_cache(maxsize=256)
@@ -52,7 +54,7 @@ def _reader(kind: EffectKind) -> Callable[[Any, PathContext], Any]:
         values = dict.fromkeys(
             each for one, effect in found.values if effect.kind is kind for each in both(one, effect)
         )
-        return [*values, UNKNOWN] if found.unread else [*values]
+        return [*values, _MORE] if found.unread else [*values]
 
     return read
 
@@ -102,6 +104,7 @@ def _path_facet(kind: EffectKind, gives: str) -> Facet:
         literal=paths.literal,
         many=True,
         commands=True,
+        perhaps=True,
         begins=True,
         ahead=read_shell,
         pattern=paths.pattern,
@@ -123,6 +126,7 @@ FACETS: Final = (
         literal=_host_literal,
         many=True,
         commands=True,
+        perhaps=True,
         begins=True,
         lower=True,
         ahead=read_shell,
@@ -138,6 +142,7 @@ FACETS: Final = (
         literal=_executed_literal,
         many=True,
         commands=True,
+        perhaps=True,
         begins=True,
         ahead=read_shell,
         pattern=_executed_pattern,

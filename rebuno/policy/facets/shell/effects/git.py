@@ -74,6 +74,7 @@ def _revision_or_path(kind: str, argument: Argument, found: Found) -> None:
 
 _PATHSPECS: Final = {
     "pathspec": EffectKind.READ,
+    "pathspec-deep": EffectKind.READ,
     "pathspec-gone": EffectKind.REMOVED,
     "pathspec-new": EffectKind.WRITTEN,
 }
@@ -81,10 +82,12 @@ _PATHSPECS: Final = {
 
 def _pathspec(kind: str, argument: Argument, found: Found) -> None:
     for value in argument.values or ():
-        _pathspec_value(_PATHSPECS[kind], value, argument, found)
+        _pathspec_value(_PATHSPECS[kind], value, argument, found, deep=kind == "pathspec-deep")
 
 
-def _pathspec_value(effect: EffectKind, value: WordValue, argument: Argument, found: Found) -> None:
+def _pathspec_value(
+    effect: EffectKind, value: WordValue, argument: Argument, found: Found, *, deep: bool = False
+) -> None:
     # A file, a folder and all that git holds below it, or a glob that looks below its folder too.
     text = value.text
     why = found.why(argument.option, argument.raw)
@@ -94,10 +97,10 @@ def _pathspec_value(effect: EffectKind, value: WordValue, argument: Argument, fo
         return
     if value.below:
         # Names that the shell finds, which may be folders.
-        found.add(effect, text, argument.places, why, below=True, names=value.names if reads else "")
+        found.add(effect, text, argument.places, why, below=True, names=value.names if reads and not deep else "")
     elif text[:2] in (":!", ":^") and reads:
         # What is left out, of all the rest where nothing else is named.
-        found.add(effect, ".", argument.places, why)
+        found.add(effect, ".", argument.places, why, below=deep)
     elif text[:1] == ":" or (glob and ".." in text.split("/")):
         found.unread.append(argument.raw)
     elif glob and text[:1] != HOME:
@@ -107,7 +110,7 @@ def _pathspec_value(effect: EffectKind, value: WordValue, argument: Argument, fo
         names = f"*{last}" if re.fullmatch(r"[\w.+@=-]+", last) and "*" in text else ""
         found.add(effect, folder, argument.places, why, below=True, below_names=names)
     else:
-        found.add(effect, text or ".", argument.places, why, below=not reads)
+        found.add(effect, text or ".", argument.places, why, below=deep or not reads)
 
 
 def _local(text: str, argument: Argument, found: Found, *, writes: bool) -> None:

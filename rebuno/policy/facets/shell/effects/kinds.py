@@ -161,6 +161,7 @@ def _suffix(kind: str, argument: Argument, found: Found) -> None:
 
 
 _SIGNS: Final = re.compile(r"[*?\[{(\\]")
+_ENDING: Final = re.compile(r"(?P<start>\.[\w.-]*)(?:\{(?P<ends>\w[\w-]*(?:,\w[\w-]*)*)\}|(?<=\w))$")
 _LEADS_OUT: Final = re.compile(r"\\|\.\.|[{(,|]\.*[,|)}]")
 
 
@@ -180,14 +181,15 @@ def _pattern(kind: str, argument: Argument, found: Found) -> None:
         folder = start or slash or "." if sign else text
         why = found.why(argument.option, argument.raw)
         deep = bool(below or sign or value.below)
-        found.add(
-            effect,
-            folder,
-            argument.places,
-            why,
-            below=deep,
-            only=argument.slot.only if deep and not value.below else (),
-        )
+        names = _suffixes(text) if sign and effect is EffectKind.READ else ()
+        only = names or argument.slot.only if deep and not value.below else ()
+        found.add(effect, folder, argument.places, why, below=deep, only=only)
+
+
+def _suffixes(glob: str) -> tuple[str, ...]:
+    # Globs that fit all names that one such as `src/**/*.{js,ts}` or `*.{test,spec}.ts` finds.
+    found = _ENDING.search(glob.rpartition("/")[2])
+    return () if found is None else tuple(f"*{found['start']}{one}" for one in (found["ends"] or "").split(","))
 
 
 def _leads_out(glob: str) -> bool:
@@ -361,12 +363,12 @@ _READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys((f"pattern-{kind}" for kind in _PATHS), _pattern),
     "pattern": _pattern,
     CHOICE: _choice,
-    "tool": _unread,
-    "module": _unread,
+    # What only stands in its own place, or behind an option.
+    **dict.fromkeys(("tool", "script-tool", "module", "dir"), _unread),
     **dict.fromkeys(("sed", "awk", "jq", "yq", "code"), _code),
     "program": _script,
     "shell-script": _script,
-    "printed": _nothing,
+    **dict.fromkeys(("printed", "tested"), _nothing),
     "handed": _handed,
     "number": _number,
     "prefix": _prefix,
@@ -378,7 +380,7 @@ _READERS: Final[dict[str, Reader]] = {
 def read_kind(kind: str, argument: Argument, found: Found) -> None:
     """Adds what a word of this kind makes the command do."""
     among = argument.slot.among
-    if argument.values is None and (among or kind not in ("text", "command", "printed", "all")):
+    if argument.values is None and (among or kind not in ("text", "command", "printed", "tested", "all")):
         # Where it is not known what a word is, neither is its effect.
         found.unread.append(argument.raw)
         return

@@ -1,9 +1,8 @@
 """Effects as values of a rule: a folder with all that lies below it, and a program by its name."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path import facets as paths
@@ -116,6 +115,7 @@ class ProgramName(Reading):
     """A program that is found by its name. It lies in no folder that a rule can name."""
 
     name: str
+    symmetric: ClassVar[bool] = True
 
     def equals(self, right: Any, fold: bool) -> Tri:
         """The same name; maybe where only case differs, or for a path that ends with the name."""
@@ -150,46 +150,6 @@ def _name(right: Any) -> str | None:
     if isinstance(right, ProgramName):
         return right.name
     return right.segments[-1] if isinstance(right, PathReading) and right.segments else None
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptReading(Reading):
-    """A program or script by its path, as a value of `executed of`: a rule may ask for its name alone too."""
-
-    path: PathReading
-
-    def equals(self, right: Any, fold: bool) -> Tri:
-        """The same path; maybe for a name that the path ends with."""
-        if isinstance(right, ProgramName):
-            return None if _name(self.path) == right.name else False
-        return self.path.equals(right, fold)
-
-    def under(self, right: Any) -> Tri:
-        """As of a path."""
-        return self.path.under(right)
-
-    def index_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
-        """As of a path."""
-        return self.path.index_keys(fold)
-
-    def lookup_keys(self, fold: bool) -> Iterable[tuple[Any, bool]]:
-        """As of a path."""
-        return self.path.lookup_keys(fold)
-
-    def contains(self, right: Any, fold: bool) -> Tri:
-        """As of a path."""
-        return self.path.contains(right, fold)
-
-    def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
-        """As of a path."""
-        return self.path.text_test(op, right, fold)
-
-    def json(self) -> Any:
-        """The path."""
-        return str(self.path)
-
-    def __str__(self) -> str:
-        return str(self.path)
 
 
 class UnknownEffect(Reading):
@@ -245,6 +205,8 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
     if effect.name:
         return [ProgramName(effect.text)]
     path = _placed_path(effect, context)
+    if type(path) is PathReading and not (effect.project or effect.outside):
+        return [_made(path, effect, below=effect.below)]
     wide = effect.project and effect.text != "." and path != _path(effect, context)
     if effect.outside and _inside(path, context):
         return []
@@ -258,7 +220,7 @@ def _values(effect: Effect, context: PathContext) -> list[Any]:
 def _made(path: PathReading, effect: Effect, *, below: bool) -> Any:
     if below:
         return FolderReading(path, effect.only, effect.visible, effect.direct)
-    return ScriptReading(path) if effect.kind is EffectKind.EXECUTED else path
+    return path
 
 
 def _path(effect: Effect, context: PathContext) -> Any:

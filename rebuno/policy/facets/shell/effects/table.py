@@ -1,6 +1,6 @@
 """Tables of programs: what their options, subcommands and operands do. Each is a YAML file that a reviewer reads.
 
-The format is described in `tables/README.md`. A table is loaded when a command first names its program.
+The format is described in `tables/README.md`.
 """
 
 import re
@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from fnmatch import translate
 from functools import cache, lru_cache
-from hashlib import sha256
-from importlib.resources import files
 from typing import Any, Final
 
 from rebuno.model.dataclass import dataclass
@@ -29,12 +27,11 @@ KINDS: Final = frozenset(
     {
         *_PATHS, "text", "unread", "host", "host-path",
         "host-new", "host-gone", "sed", "awk", "jq", "yq", "code", "command", "program", "script",
-        "dir", "only", "shell-script", "printed", "handed", "number", "into", "into-deep", "linked", "prefix", "all",
-        "suffix",
-        "local", "awk-input", "at", "file-type", "path-zip", "new-zip", "module", "tool", "pattern",
-        *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
-        "revision", "revision-path", "revision-gone", "pathspec", "pathspec-gone", "pathspec-new", "remote",
-        "remote-new", "repository", "refspec", "format", "lines", "slug", "endpoint",
+        "dir", "only", "shell-script", "printed", "tested", "handed", "number", "into", "into-deep", "linked", "prefix",
+        "all", "suffix", "local", "awk-input", "at", "file-type", "path-zip", "new-zip", "module", "tool",
+        "script-tool", "pattern", *(f"pattern-{kind}" for kind in _PATHS), *PARTS,
+        "revision", "revision-path", "revision-gone", "pathspec", "pathspec-deep", "pathspec-gone", "pathspec-new",
+        "remote", "remote-new", "repository", "refspec", "format", "lines", "slug", "endpoint",
     }
 )  # fmt: skip
 PACKED: Final = {
@@ -137,7 +134,7 @@ class EffectRule:
 class Option:
     """An option: the slots of its values, one word each. With `attached` its one value is optional, and only given
     after `=` or directly behind a letter. A value that fits one of the globs `harmless` has no effect. With
-    `last` the value may be missing where the option is the last word."""
+    `last` the value may be missing where the option is the last word. `names` are all its names."""
 
     name: str
     values: tuple[Slot, ...] = ()
@@ -145,6 +142,7 @@ class Option:
     effects: tuple[EffectRule, ...] = ()
     harmless: tuple[re.Pattern[str], ...] = ()
     last: bool = False
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +317,7 @@ def _own_option(key: str, value: str | None, own: _Kinds) -> tuple[tuple[str, Op
         raise _fail(key, f"`{key}` is no option; write its names with blanks between them")
     values = tuple(_slot(key, one, own) for one in _VALUE.findall(value or ""))
     attached = len(values) == 1 and values[0].optional
-    option = Option(names[-1] if len(names) > 1 else names[0], values, attached)
+    option = Option(names[-1], values, attached, names=tuple(names))
     return tuple((name, option) for name in names)
 
 
@@ -343,7 +341,12 @@ def _options(where: str, value: Any, own: _Kinds) -> dict[str, Option]:
     return found
 
 
-def _form(where: str, value: Mapping[str, Any], own: _Kinds) -> Form:
+_FORM: Final = frozenset({"if", "unless", "operands", "after", "effects", "only"})
+
+
+def _form(where: str, value: Any, own: _Kinds) -> Form:
+    if not isinstance(value, dict) or not _FORM.issuperset(value):
+        raise _fail(where, f"a form has {', '.join(sorted(_FORM))}")
     operands = tuple(_slot(f"{where}: operands", one, own) for one in _list(where, value.get("operands")))
     if sum(slot.many for slot in operands) > 1:
         raise _fail(where, "only one place of the operands can take any number of words")
@@ -366,6 +369,29 @@ def _list(where: str, value: Any) -> list[Any]:
     return value
 
 
+def _mapping(where: str, value: Any) -> dict[Any, Any]:
+    if value is not None and not isinstance(value, dict):
+        raise _fail(where, "write a mapping")
+    return value or {}
+
+
+# Keys with few values: what is misspelt must not be taken for one of them.
+_SETTINGS: Final[Mapping[str, tuple[Any, ...]]] = {
+    **dict.fromkeys(("abbreviations", "permute", "glued", "apart"), (True, False)),
+    "names": ("harmless",),
+    "directory": ("operands",),
+    "dashed": ("options",),
+}
+
+
+def _settings(where: str, value: Mapping[str, Any]) -> None:
+    for key, known in _SETTINGS.items():
+        given = value.get(key, known[0])
+        if not any(given is one or (isinstance(one, str) and given == one) for one in known):
+            said = " or ".join(str(one).lower() for one in known)
+            raise _fail(f"{where}: {key}", f"`{given}` is not {said}")
+
+
 _NO_TABLE: Final = ProgramTable("", "getopt", False, True, False, False, True, (), (), {}, (Form(),), {}, {}, None)
 
 
@@ -380,8 +406,9 @@ def read_table(name: str, value: Any, outer: ProgramTable = _NO_TABLE) -> Progra
     unknown = [str(key) for key in value if key not in _KEYS]
     if unknown:
         raise _fail(name, f"`{unknown[0]}` is no key of a table")
+    _settings(name, value)
     style = value.get("style", outer.style)
-    if style not in STYLES:
+    if not isinstance(style, str) or style not in STYLES:
         raise _fail(name, f"`{style}` is no style; there are {', '.join(sorted(STYLES))}")
     forms = _list(f"{name}: forms", value.get("forms"))
     plain = {key: value[key] for key in ("operands", "after", "effects", "only") if key in value}
@@ -390,7 +417,7 @@ def read_table(name: str, value: Any, outer: ProgramTable = _NO_TABLE) -> Progra
         del plain["after"]
     if forms and plain:
         raise _fail(name, "write `forms`, or operands and effects beside them, not both")
-    assignments = value.get("assignments") or {}
+    assignments = _mapping(f"{name}: assignments", value.get("assignments"))
     kinds = _own_kinds(f"{name}: kinds", value.get("kinds"), outer.kinds)
     made = ProgramTable(
         name,
@@ -418,8 +445,8 @@ def read_table(name: str, value: Any, outer: ProgramTable = _NO_TABLE) -> Progra
     )
     made = _with_modules(made, value.get("modules"))
     subcommands: dict[str, ProgramTable] = {}
-    for key, each in (value.get("subcommands") or {}).items():
-        names = str(key).split()
+    for key, each in _mapping(f"{name}: subcommands", value.get("subcommands")).items():
+        names = str(key).split() or [""]
         table = read_table(f"{name} {names[0]}", {} if each is None else each, made)
         subcommands.update((one, replace(table, name=f"{name} {one}")) for one in names)
     otherwise = value.get("otherwise")
@@ -444,107 +471,3 @@ def _with_modules(made: ProgramTable, value: Any) -> ProgramTable:
             for key, each in value.items()
         },
     )
-
-
-_FOLDER: Final = files("rebuno.policy.facets.shell.effects") / "tables"
-# Names that no file can have everywhere.
-_ALIASES: Final = {":": "true", "[": "test"}
-GNU: Final = "gnu"
-BSD: Final = "bsd"
-
-
-@cache
-def table_files() -> Mapping[str, Any]:
-    """The files of the tables that come along, by the names of their programs; `a,b.yaml` tells of two."""
-    found: dict[str, Any] = {}
-    for one in sorted(_FOLDER.iterdir(), key=lambda each: each.name):
-        if one.name.endswith(".yaml"):
-            for name in one.name.removesuffix(".yaml").split(","):
-                found[name] = one
-    return found
-
-
-def load_yaml(text: str) -> Any:
-    """YAML by the parser in C where it is there.
-
-    Raises:
-        yaml.YAMLError: it is none.
-    """
-    import yaml
-
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-
-
-@cache
-def builtin_table(program: str, flavour: str = GNU) -> ProgramTable | None:
-    """The table of a program that comes along; None where there is none. `flavour` is `gnu` or `bsd`."""
-    known, program = table_files(), _ALIASES.get(program, program)
-    one = known.get(f"{program}.{flavour}") or known.get(program)
-    if one is None:
-        return None
-    # The cases stand at the end, for tests alone.
-    return read_table(program, load_yaml(one.read_text("utf-8").partition("\ncases:\n")[0]))
-
-
-FLAVOURS: Final = (GNU, BSD)
-
-
-def read_tables(text: str) -> Mapping[str, ProgramTable]:
-    """The tables of a user's file, a mapping of programs (`deploy`, or `deploy,deployctl` for two names).
-
-    Raises:
-        TableError: it is no YAML, or holds something else than tables.
-    """
-    import yaml
-
-    try:
-        value = load_yaml(text)
-    except yaml.YAMLError as error:
-        raise _fail("the file", " ".join(str(error).split())) from None
-    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise _fail("the file", "write a mapping of programs, each with its table")
-    found: dict[str, ProgramTable] = {}
-    for key, each in value.items():
-        for name in key.split(","):
-            found[name.strip()] = read_table(name.strip(), each)
-    return found
-
-
-@cache
-def _known_tables(text: str) -> Mapping[str, ProgramTable]:
-    return read_tables(text)
-
-
-@dataclass(frozen=True, slots=True)
-class TableSet:
-    """The tables that a bundle reads commands by: those of its files, given as their `texts`, a later one before an
-    earlier one; then those that come along, of the flavour."""
-
-    flavour: str = GNU
-    texts: tuple[str, ...] = ()
-
-    def table(self, program: str) -> ProgramTable | None:
-        """The table of a program; None where there is none.
-
-        Raises:
-            TableError: a file holds something else than tables; `policy check` has reported it.
-        """
-        for text in reversed(self.texts):
-            found = _known_tables(text).get(program)
-            if found is not None:
-                return found
-        return builtin_table(program, self.flavour)
-
-
-def builtin_programs() -> tuple[str, ...]:
-    """The names of all programs that have a table, sorted."""
-    return tuple(sorted(table_files()))
-
-
-@cache
-def builtin_digest() -> str:
-    """The SHA-256 of all tables that come along, in hexadecimal."""
-    found = sha256()
-    for name, one in sorted(table_files().items()):
-        found.update(f"{name}\0".encode() + one.read_bytes())
-    return found.hexdigest()

@@ -8,11 +8,14 @@ from rebuno.policy.facets.shell.effects.expansion import HOME, WordValue
 from rebuno.policy.facets.shell.effects.found import EffectKind, Found
 
 INTO: Final = frozenset({"into", "into-deep"})
+_TARGETED: Final = INTO | {"linked"}
 _NO_NAMES: Final = frozenset({"", ".", "..", HOME})
 
 
 def read_targets(operands: Sequence[Argument], values: Sequence[Argument], found: Found) -> None:
     """Adds what `into` and `linked` words make a command do. `values` are those of its options."""
+    if not any(_TARGETED.intersection(each.slot.kinds) for each in (*operands, *values)):
+        return
     targets = [each for each in (*operands, *values) if not INTO.isdisjoint(each.slot.kinds)]
     linked = [each for each in operands if "linked" in each.slot.kinds]
     sources = [each for each in operands if INTO.isdisjoint(each.slot.kinds)]

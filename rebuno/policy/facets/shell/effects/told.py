@@ -1,29 +1,21 @@
 """What a command line is read as and why, for people: each command in it with its effects, and what is unread."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
-from posixpath import isabs, join
+from posixpath import isabs
 from typing import Any, Final
 
 from rebuno.errors import ValidationError
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path import facets as paths
-from rebuno.policy.facets.path.placed import Placed, Places
+from rebuno.policy.facets.path.begins import beginning, resolved_places
+from rebuno.policy.facets.path.placed import Placed
 from rebuno.policy.facets.reading import PathContext, Reading, UncertainReading
 from rebuno.policy.facets.shell.effects.arguments import Arguments, raw_of, read_arguments
 from rebuno.policy.facets.shell.effects.effects import CommandEffects, command_effects
 from rebuno.policy.facets.shell.effects.readings import both, placed
-from rebuno.policy.facets.shell.effects.table import (
-    BSD,
-    FLAVOURS,
-    GNU,
-    ProgramTable,
-    TableError,
-    TableSet,
-    load_yaml,
-    table_files,
-)
+from rebuno.policy.facets.shell.effects.table import ProgramTable, TableError
+from rebuno.policy.facets.shell.effects.table_set import BSD, FLAVOURS, GNU, TableSet, load_yaml, table_files
 from rebuno.policy.facets.shell.script import read_shell, written
 from rebuno.policy.facets.shell.walk import SimpleCommand
 
@@ -152,7 +144,7 @@ def effects_of_command(
     shell = read_shell(text)
     if shell is None:
         raise ValidationError("the line holds no command, or cannot be read with certainty")
-    reader = _Teller(PathContext(workdir, home), TableSet(flavour, tuple(tables)), cwd)
+    reader = _Teller(beginning(cwd, PathContext(workdir, home)), TableSet(flavour, tuple(tables)))
     try:
         commands = [reader.command(simple) for simple in shell.commands]
         told = {(one.facet, one.value) for each in commands for one in each.effects}
@@ -167,14 +159,12 @@ def effects_of_command(
 
 
 class _Teller:
-    def __init__(self, context: PathContext, tables: TableSet, cwd: str | None) -> None:
+    def __init__(self, context: PathContext, tables: TableSet) -> None:
         self.context = context
         self.tables = tables
-        self.cwd = cwd
 
     def command(self, simple: SimpleCommand) -> ToldCommand:
         """One command, read where it stands."""
-        simple = replace(simple, places=self._begun(simple.places))
         found = command_effects(simple, self.tables.table)
         values = placed(found, self.context)
         effects = tuple(
@@ -186,13 +176,8 @@ class _Teller:
         text = written(simple.words) if simple.words else " ".join(_redirects(simple))
         return ToldCommand(text, self._directories(simple), tuple(dict.fromkeys(effects)), unread)
 
-    def _begun(self, places: Places) -> Places:
-        if self.cwd is None or places is None:
-            return places
-        return tuple(place if place[:1] in ("/", "~") else join(self.cwd, place) for place in places)
-
     def _directories(self, simple: SimpleCommand) -> tuple[str, ...] | None:
-        found = paths.read(Placed(".", simple.places), self.context)
+        found = paths.read(Placed(".", resolved_places(simple.places, self.context)), self.context)
         if not isinstance(found, Reading):
             return None
         readings = found.readings if type(found) is UncertainReading else (found,)
@@ -247,7 +232,7 @@ def known_programs() -> tuple[KnownProgram, ...]:
     found = []
     for name, file in sorted(table_files().items()):
         plain = name.removesuffix(f".{BSD}")
-        head = load_yaml(file.read_text("utf-8").partition("\ncases:")[0])
+        head = load_yaml(file.read_text("utf-8").partition("\ncases:\n")[0])
         versions, about = (" ".join(str(head.get(key) or "").split()) for key in ("versions", "about"))
         found.append(KnownProgram(plain, "" if plain == name else BSD, versions, about))
     return tuple(found)
