@@ -73,6 +73,8 @@ def read_corpus(path: Path) -> list[CorpusCall]:
     """
     found = json.loads(path.read_text("utf-8"))
     try:
+        if odd := [case["id"] for case in found["cases"] if not isinstance(case["input"], dict)]:
+            raise ValueError(f"{path.name} is no corpus: the input of {odd[0]} is no object")
         return [
             CorpusCall(case["id"], KINDS[case["kind"]], case["right"], case["tool"], case["input"], case.get("why", ""))
             for case in found["cases"]
@@ -241,7 +243,7 @@ def main() -> int:
         found = figures(calls, {key: answer for key, (answer, _) in answers.items()})
         report: dict[str, Any] = {**found, "openmoat": openmoat(calls)}
     except (OSError, ValueError, BundleError) as error:
-        print(f"coding: {error}", file=sys.stderr)
+        print(f"coding: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except subprocess.SubprocessError as error:
         print(f"coding: openmoat cannot be run: {error}", file=sys.stderr)

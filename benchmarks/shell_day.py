@@ -4,7 +4,7 @@ Each everyday line is put to `policies/coding.rbp` (shell) or `policies/database
 that nobody is asked. Each of them also has one change that makes it hostile. These changes, and calls that are hostile
 on their own, must be asked about or denied. The lines stand in `shell_day_lines/`. Nothing is run.
 
-The bounds: at most 25 % of the shell lines and 8 % of the queries are not allowed, and no hostile call is.
+The bounds: at most 19 % of the shell lines and 8 % of the queries are not allowed, and no hostile call is.
 Exit 0: the bounds hold. Exit 1: they do not. Exit 2: the lines or the bundles cannot be read.
 """
 
@@ -28,7 +28,7 @@ LINES: Final = HERE / "shell_day_lines"
 
 # At least so many lines, and at most so many of a hundred that are not allowed.
 LEAST: Final = {"shell": 79, "queries": 52, "hostile": 300}
-MOST: Final = {"shell": 25, "queries": 8}
+MOST: Final = {"shell": 19, "queries": 8}
 # The tool of each file of everyday lines.
 EVERYDAY: Final = {"shell": "shell", "queries": "query"}
 ARGUMENTS: Final = {"shell": "command", "query": "sql"}

@@ -117,8 +117,6 @@ def facts_of(attempt: "Attempt", step: Identified, known: StepRow | None) -> Fac
     under this very bundle, or made in another thread. A Need where a long text must be read first."""
     if known is not None:
         return judged(attempt, known) or facts.standing(attempt.policy, known) or attempt.facts(known)
-    if attempt.deciding is None and len(step.args) <= LONG and attempt.recorded.weight <= LONG_PAST:
-        return attempt.first_facts(step)
     return foreseen(attempt, step) or attempt.first_facts(step)
 
 
