@@ -66,7 +66,7 @@ def _question(random: Random) -> tuple[str, object]:
         parts = random.choices(_PARTS, k=random.randint(1, 4))
         return kind, paths.pattern(random.choice(("/w/", "**/", "/")) + "/".join(parts), _CONTEXT)
     if kind in ("under", "equals"):
-        return kind, PathReading(True, 0, tuple(["w", *random.choices(_NAMES, k=random.randint(0, 3))]))
+        return kind, PathReading(True, 0, ("w", *random.choices(_NAMES, k=random.randint(0, 3))))
     return kind, random.choice(_EXPRESSIONS if kind == "matches" else _TEXTS)
 
 

@@ -20,6 +20,7 @@ from rebuno.policy.facets.shell.variables import (
     ENVIRONMENT,
     EXPORTED,
     HARMLESS_VARIABLES,
+    ODD,
     is_own,
     may_be_inherited,
     variables_in,
@@ -106,7 +107,7 @@ class _EffectReader:
         for name in (*given_names(self.simple), *inherited):
             known = name in HARMLESS_VARIABLES or any(fnmatchcase(name, one) for one in harmless)
             if steers(name) or not known:
-                self.found.unread.append(f"{name}=")
+                self.found.unread.append(f"{name.removeprefix(ODD)}=")
 
     def _prints(self) -> None:
         # A variable that it prints may be one of the environment, itself or by way of one of the text.
