@@ -113,7 +113,8 @@ def _share(one: str, other: str) -> bool:
     if not _SPECIAL.search(one):
         return Glob(other, fold=True).matches(one)
     tails = [glob.rpartition("*")[2] for glob in (one, other)]
-    if "*" not in one or "*" not in other or any(_SPECIAL.search(tail) for tail in tails):
+    # A `]` ends a class in which the `*` may stand.
+    if "*" not in one or "*" not in other or any(_SPECIAL.search(tail) or "]" in tail for tail in tails):
         return True
     return tails[0].endswith(tails[1]) or tails[1].endswith(tails[0])
 

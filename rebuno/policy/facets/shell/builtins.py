@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rebuno.policy.facets.shell.variables import EXPORTED
+from rebuno.policy.facets.shell.variables import EXPORTED, given
 from rebuno.policy.facets.shell.words import UncertainShellError, Word
 
 # They run text, or change what a name stands for.
@@ -76,7 +76,8 @@ def assigned_names(words: Sequence[Word]) -> list[str]:
     for word in words[1:]:
         named = _NAME.match(word.start) if word.known or "=" in word.start else None
         if named is not None:
-            found.append(named[0])
+            value = word.start.partition("=")[2] if word.known else None
+            found.extend(given(named[0], value if name in _DECLARE else None))
         elif not word.known:
             found.append("")
     return [f"{EXPORTED}{one}" if exports else one for one in found]

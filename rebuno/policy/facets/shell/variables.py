@@ -7,7 +7,9 @@ from typing import Final
 ENVIRONMENT: Final = "/proc/self/environ"
 # Stands before a name that the text exports.
 EXPORTED: Final = "export "
-# Variables that change no program: how it looks, in which language, and that nobody watches.
+# Stands before a name whose value is not plain.
+ODD: Final = "odd "
+# Variables that change no program, if their value is plain: how it looks, in which language, and that nobody watches.
 HARMLESS_VARIABLES: Final = frozenset(
     {
         "CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TERM", "TZ", "LANG",
@@ -16,6 +18,8 @@ HARMLESS_VARIABLES: Final = frozenset(
         "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED",
     }
 )  # fmt: skip
+# A path is read (`TZ=/x`), and what `make` finds in its environment it expands.
+_PLAIN_VALUE: Final = re.compile(r"(?!.*\.\.)(?!:*/)[\w.,:*@%+=/ -]*", re.ASCII)
 # Names that no environment holds, so that they are variables of the text alone. Not those of proxies, of managers of
 # packages, and those that are special to zsh.
 _OWN_NAME: Final = re.compile(
@@ -35,6 +39,13 @@ _EXPANDED: Final = re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)")
 def is_own(name: str) -> bool:
     """Whether a variable that is not exported is none of the environment, by its name."""
     return _OWN_NAME.fullmatch(name) is not None
+
+
+def given(name: str, value: str | None) -> tuple[str, ...]:
+    """The name of a variable that is given a value (None for one that is not known), and if it changes no program but
+    by a value that is not plain, as this one, the name behind `odd ` too."""
+    odd = name in HARMLESS_VARIABLES and (value is None or not _PLAIN_VALUE.fullmatch(value))
+    return (name, f"{ODD}{name}") if odd else (name,)
 
 
 def may_be_inherited(name: str) -> bool:

@@ -11,7 +11,7 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path.placed import START, Places
 from rebuno.policy.facets.shell.pipes import pipes_of
 from rebuno.policy.facets.shell.tree import EXPANSIONS, STATEMENTS, ShellSource
-from rebuno.policy.facets.shell.variables import ENVIRONMENT, may_be_inherited, variables_in
+from rebuno.policy.facets.shell.variables import ENVIRONMENT, given, may_be_inherited, variables_in
 from rebuno.policy.facets.shell.words import UncertainShellError, Word, WordKind, home_path
 
 MAX_DEPTH: Final = 8
@@ -145,7 +145,7 @@ class _Walk:
             elif node.type == "test_command":
                 self._test(node, place)
             elif node.type == "variable_assignment":
-                self.script.assigned.append(self._assignment(node, place)[0])
+                self.script.assigned.extend(_given(*self._assignment(node, place)))
             elif node.type == "variable_assignments":
                 self.source.tile(node.children, node.start_byte, node.end_byte, lines=False)
                 self._push(node.children, place)
@@ -201,7 +201,7 @@ class _Walk:
                 inner.append(child)
             elif child.type == "variable_name" and node.type == "for_statement":
                 variable = self._name(child)
-                self.script.assigned.append(variable)
+                self.script.assigned.extend(given(variable, None))
             elif child.is_named and node.type in ("for_statement", "case_statement", "case_item"):
                 # The words of a loop, the value and the patterns of a `case`.
                 chosen.append(self._word(child, place))
@@ -250,7 +250,7 @@ class _Walk:
                 words.extend(extra)
                 later.extend(rest)
             elif child.type == "variable_assignment" and not words:
-                assigned.append(self._assignment(child, place)[0])
+                assigned.extend(_given(*self._assignment(child, place)))
             elif child.type in STATEMENTS or self.both or bool(words) is (child.type == "command_name"):
                 raise UncertainShellError
             else:
@@ -306,7 +306,7 @@ class _Walk:
         for child in children[1:]:
             if child.type == "variable_assignment":
                 name, word = self._assignment(child, place)
-                self.script.assigned.append(name)
+                self.script.assigned.extend(_given(name, word))
                 words.append(word)
             else:
                 words.append(self._word(child, place))
@@ -442,7 +442,7 @@ class _Walk:
         elif node.type == "expansion":
             name, found = source.braced(node)
             if name is not None:
-                self.script.assigned.append(name)
+                self.script.assigned.extend(given(name, None))
             self._push_expansions(found, place)
         elif node.type == "arithmetic_expansion":
             if not (text.startswith(b"$((") and text.endswith(b"))")):
@@ -476,6 +476,10 @@ class _Walk:
         variables, found = self.source.arithmetic(nodes, start, end)
         self.script.hidden = self.script.hidden or variables
         self._push_expansions(found, place)
+
+
+def _given(name: str, word: Word) -> tuple[str, ...]:
+    return given(name, word.start.partition("=")[2] if word.known else None)
 
 
 def walk(text: str, depth: int) -> ShellText:

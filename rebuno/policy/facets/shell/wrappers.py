@@ -8,6 +8,7 @@ from typing import Final
 from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.shell.builtins import SET_OPTIONS
 from rebuno.policy.facets.shell.find import FOUND, Loops, ends_command, find_loops, found_word, piped_loops
+from rebuno.policy.facets.shell.variables import given
 from rebuno.policy.facets.shell.words import ANYTHING, Word, WordKind
 
 Words = tuple[Word, ...]
@@ -138,7 +139,8 @@ def _plain(options: Options, *, operands: int = 0, assigns: bool = False, homele
                 break
             if not (name[1] and words[at].single):
                 return HIDDEN
-            assigned.append(name[1])
+            word = words[at]
+            assigned.extend(given(name[1], word.start.partition("=")[2] if word.known else None))
             at += 1
         if not all(word.single for word in words[at : at + operands]):
             return HIDDEN

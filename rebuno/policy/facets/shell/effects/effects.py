@@ -21,6 +21,7 @@ from rebuno.policy.facets.shell.variables import (
     ENVIRONMENT,
     EXPORTED,
     HARMLESS_VARIABLES,
+    ODD,
     is_own,
     may_be_inherited,
     variables_in,
@@ -112,7 +113,7 @@ class _EffectReader:
         for name in (*given_names(self.simple), *inherited):
             known = name in HARMLESS_VARIABLES or any(fnmatchcase(name, one) for one in harmless)
             if steers(name) or not known:
-                self.found.unread.append(f"{name}=")
+                self.found.unread.append(f"{name.removeprefix(ODD)}=")
 
     def _prints(self) -> None:
         for word in self.simple.words[1:]:

@@ -8,7 +8,7 @@ from rebuno.model.dataclass import dataclass
 from rebuno.policy.facets.path import facets as paths
 from rebuno.policy.facets.path.begins import resolved_places
 from rebuno.policy.facets.path.facets import PathReading
-from rebuno.policy.facets.path.globs import PathGlob
+from rebuno.policy.facets.path.globs import PathGlob, loose
 from rebuno.policy.facets.path.placed import START, Placed, either
 from rebuno.policy.facets.predicates import predicate
 from rebuno.policy.facets.reading import NO_CONTEXT, PathContext, Reading, UncertainReading
@@ -23,6 +23,9 @@ from rebuno.policy.values.json_values import UNREADABLE, Tri
 _ALL: Final = "/**"
 # How the texts of folders end: whole, and with all names that lie in them.
 _ENDINGS: Final = (_ALL, "/*")
+# The signs of a glob, and those that would make another reading of it.
+_SIGNS: Final = re.compile(r"\*+|\?|\[[^\]]*\]")
+_UNTOLD: Final = re.compile(r"[\\{}]|\[[^\]]*\Z|\[[!^]?\]")
 # Names of files; nobody keeps secrets, hooks or workflows in a folder that is named so.
 _FILE: Final = re.compile(
     r"\w[\w.@+-]*\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|c|h|cc|cpp|cxx|hpp|hh|cs|java|kt|kts|scala|swift|rb"
@@ -33,11 +36,12 @@ _FILE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FolderReading(Reading):
-    """A folder that stands for all that lies below it: for names that fit one of the globs `only` if there are any,
+    r"""A folder that stands for all that lies below it: for names that fit one of the globs `only` if there are any,
     and if it is `visible` for no name that begins with a dot, if it is `direct` for those in the folder itself.
 
     Its text ends with `/**`, or with the glob of the names: `src/*.py` in the folder, `src/**/*.py` below it. With
-    several globs it has a text for each, and a test of texts must hold of all.
+    several globs it has a text for each, and a test of texts must hold of all. A sure answer holds for every file that
+    it stands for; but what names a `*` (`contains "*"`, `matches r".*\*\.py"`) asks how the text is written.
     """
 
     folder: PathReading
@@ -46,11 +50,11 @@ class FolderReading(Reading):
     direct: bool = False
 
     def equals(self, right: Any, fold: bool) -> Tri:
-        """The same folder; maybe for what lies below it."""
+        """Maybe for the folder and for what lies below it, since it stands for more than one path."""
         same = self.folder.equals(right, fold)
         if same is False and type(right) is PathReading and right.under(self.folder) is not False:
             return None
-        return same
+        return None if same else same
 
     def under(self, right: Any) -> Tri:
         """As of a file. A folder above the one asked for holds it: maybe."""
@@ -62,22 +66,34 @@ class FolderReading(Reading):
         return found
 
     def contains(self, right: Any, fold: bool) -> Tri:
-        """The text holds `right`; else what lies below may."""
-        return True if all(text.contains(right, fold) for text in self._texts()) else None
+        """What all that lies below has in common holds `right`; else some of it may."""
+        if isinstance(right, str) and "*" in right:
+            return True if all(text.contains(right, fold) for text in self._texts()) else None
+        test = predicate(Op.CONTAINS, fold)
+        held = isinstance(right, str) and all(any(test(run, right) for run in runs) for runs in self._runs())
+        return True if held else None
 
     def text_test(self, op: Op, right: Any, fold: bool) -> Tri:
-        """`like` is yes where all below fits, no where nothing below can, else maybe; the others look at the text.
+        """`like` is yes where all below fits, no where nothing below can, else maybe; the others look at what the texts
+        of all that lies below have in common.
 
         To `like`, nothing lies below what is named as a file (`src/app.py`).
         """
         if op is Op.LIKE and type(right) is PathGlob:
             return self._like(right, fold)
-        if op is Op.STARTS:
-            return self.folder.text_test(op, right, fold)
-        found = all(text.text_test(op, right, fold) for text in self._texts())
-        if op is Op.ENDS and right in _ENDINGS:
-            return found
-        return True if found else None
+        if isinstance(right, str) and ((op is Op.MATCHES and r"\*" in right) or (op is Op.ENDS and "*" in right)):
+            written = all(text.text_test(op, right, fold) for text in self._texts())
+            return written if right in _ENDINGS else True if written else None
+        if not isinstance(right, str) or op not in (Op.STARTS, Op.ENDS):
+            # What an expression makes of the names below is not known.
+            return None
+        if op is Op.ENDS:
+            return True if all(predicate(op, fold)(runs[-1], right) for runs in self._runs()) else None
+        before = f"{self.folder}/".replace("//", "/")
+        if self.folder.absolute and predicate(op, fold)(before, right):
+            return True
+        # The text may go on below the folder.
+        return None if loose(right).startswith(loose(before)) else self.folder.text_test(op, right, fold)
 
     def _like(self, pattern: PathGlob, fold: bool) -> Tri:
         if pattern.takes_all and self.folder.text_test(Op.LIKE, pattern, fold):
@@ -90,6 +106,10 @@ class FolderReading(Reading):
         )
         here = self.folder.text_test(Op.LIKE, pattern, fold)
         return False if not below and here is False else None
+
+    def _runs(self) -> list[list[str]]:
+        # What stands in each text between the signs of its globs; nothing where that cannot be told.
+        return [[""] if _UNTOLD.search(str(text)) else _SIGNS.split(str(text)) for text in self._texts()]
 
     def _texts(self) -> list[PathReading]:
         # What a glob or a search tells of the names stands at the end, once for each of its globs.
