@@ -125,6 +125,7 @@ def test_hidden_files_that_are_found_are_read(line: str, hidden: bool) -> None:
     context = PathContext("/proj", "/h")
     secret = pattern("**/src/.secret", context)
     found = effects_of(line, context)
-    assert found is not None and not found.unread
+    assert found is not None
+    assert not found.unread
     answers = [value.text_test(Op.LIKE, secret, False) for value, _ in found.values if isinstance(value, FolderReading)]
     assert any(one is not False for one in answers) is hidden
