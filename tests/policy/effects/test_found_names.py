@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from rebuno.policy.facets.path.facets import pattern
+from rebuno.policy.facets.reading import PathContext
 from rebuno.policy.facets.shell.effects.expansion import WordValue, values_of
+from rebuno.policy.facets.shell.effects.facets import effects_of
+from rebuno.policy.facets.shell.effects.readings import FolderReading
 from rebuno.policy.facets.shell.script import read_shell
+from rebuno.policy.syntax.tree import Op
 
 SURE = (
     "find src -name '*.py' -exec stub {} +",
@@ -112,3 +117,15 @@ def _fits(word: str, value: WordValue) -> bool:
     inside = not value.text or word == value.text or word.startswith(f"{value.text}/")
     name = word.rpartition("/")[2].casefold()
     return inside and (not value.only or any(fnmatchcase(name, one.casefold()) for one in value.only))
+
+
+@pytest.mark.parametrize(("line", "hidden"), [("find src -print0 | xargs -0 rg foo", True), ("rg foo src/*", False)])
+def test_hidden_files_that_are_found_are_read(line: str, hidden: bool) -> None:
+    """`rg` leaves hidden names out below a folder, but not those that it is given."""
+    context = PathContext("/proj", "/h")
+    secret = pattern("**/src/.secret", context)
+    found = effects_of(line, context)
+    assert found is not None
+    assert not found.unread
+    answers = [value.text_test(Op.LIKE, secret, False) for value, _ in found.values if isinstance(value, FolderReading)]
+    assert any(one is not False for one in answers) is hidden

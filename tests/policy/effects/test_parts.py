@@ -79,7 +79,7 @@ SAID: list[tuple[str, str, Any]] = [
     ("go-run", "x@latest", None),
     ("go-out", "./cmd/x/", (("write", "./x"),)),
     ("go-out", "a/b.go", (("write", "./b"),)),
-    ("go-out", "./...", (("write", "."),)),
+    ("go-out", "./...", (("write-in", "."),)),
     ("go-out", "x@v1", None),
     ("go-new", "../x", (("write-visible", "../x"),)),
 ]

@@ -30,6 +30,8 @@ _VERBS: Final = {
     "write": (EffectKind.WRITTEN, False),
     "write-deep": (EffectKind.WRITTEN, True),
     "write-visible": (EffectKind.WRITTEN, True),
+    # A name in the folder that the text does not show.
+    "write-in": (EffectKind.WRITTEN, True),
     "remove": (EffectKind.REMOVED, False),
     "remove-deep": (EffectKind.REMOVED, True),
     "run": (EffectKind.EXECUTED, False),
@@ -54,6 +56,8 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 def _path(kind: str, argument: Argument, found: Found) -> None:
     effect, below = _PATHS[kind]
     for value in argument.values or ():
+        # A name that stands there is taken though it is hidden; a glob of the shell finds none unless it begins so.
+        found_names = not value.below or (bool(value.names) and value.names[0] != ".")
         if value.text in _QUIET and not value.below:
             if effect is EffectKind.EXECUTED and value.text != "/dev/null":
                 # Code that is not written there.
@@ -66,7 +70,7 @@ def _path(kind: str, argument: Argument, found: Found) -> None:
             found.why(argument.option, argument.raw),
             below=below or value.below,
             only=value.only if not below else () if value.below else argument.slot.only,
-            visible=kind.endswith("visible"),
+            visible=kind.endswith("visible") and found_names,
             names="" if below else value.names,
             glob=not below and bool(value.only),
         )
@@ -252,7 +256,8 @@ def _parts(kind: str, argument: Argument, found: Found) -> None:
             else:
                 effect, below = _VERBS[verb]
                 below, visible = below or value.below, verb.endswith("-visible") and not value.below
-                found.add(effect, text, argument.places, why, below=below, only=only, visible=visible)
+                names = "*" if verb == "write-in" and not value.below else ""
+                found.add(effect, text, argument.places, why, below=below, only=only, visible=visible, names=names)
 
 
 def _host_path(kind: str, argument: Argument, found: Found) -> None:
@@ -422,6 +427,17 @@ def apply(rule: EffectRule, places: Places, option: str, found: Found) -> None:
         # The folder of the project is meant with all that it holds.
         below = below or (project and target == ".")
         only, seen = rule.only, rule.verb.endswith("-visible")
+        names = "*" if rule.verb == "write-in" else ""
         found.add(
-            kind, target, places, why, below=below, only=only, visible=seen, project=project, outside=outside, root=root
+            kind,
+            target,
+            places,
+            why,
+            below=below,
+            only=only,
+            visible=seen,
+            project=project,
+            outside=outside,
+            root=root,
+            names=names,
         )

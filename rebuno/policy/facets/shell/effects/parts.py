@@ -139,7 +139,7 @@ def _go_out(text: str) -> Parts | None:
     name = text.rstrip("/").rpartition("/")[2].removesuffix(".go")
     if name in ("", ".", "..", "..."):
         # The project's own configuration names it.
-        return (("write", "."),)
+        return (("write-in", "."),)
     return None if "@" in text else (("write", f"./{name}"),)
 
 
