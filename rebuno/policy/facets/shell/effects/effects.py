@@ -109,14 +109,14 @@ class _EffectReader:
             if steers(name) or not known:
                 self.found.unread.append(f"{name.removeprefix(ODD)}=")
 
-    def _prints(self) -> None:
+    def _prints(self, *, variables: bool) -> None:
         # A variable that it prints may be one of the environment, itself or by way of one of the text.
         for word in self.simple.words[1:]:
             for value in values_of(word, self.simple.loops, home=self.simple.home) or ():
                 if value.below:
                     # The names in the place of a glob are those in a folder.
                     self.found.add(EffectKind.READ, value.text, self.simple.places, f"{self.found.table}: a glob")
-            for name in variables_in("" if word.known else word.raw):
+            for name in variables_in("" if word.known or not variables else word.raw):
                 loop = next((words for variable, words in reversed(self.simple.loops) if variable == name), None)
                 names = [name] if loop is None else [each for one in loop for each in variables_in(one.raw)]
                 if loop is None and name in self.simple.variables:
@@ -134,9 +134,8 @@ class _EffectReader:
     def _form(self, arguments: Arguments, form: Form) -> None:
         table = arguments.table
         if table.style == "text":
-            if any("printed" in slot.kinds for slot in form.operands):
-                self.found.begin(table.name, (), (), "")
-                self._prints()
+            self.found.begin(table.name, (), (), "")
+            self._prints(variables=any("printed" in slot.kinds for slot in form.operands))
             return
         found = self.found
         # What an option names is not narrowed by the names that the program looks at below its operands.
