@@ -35,6 +35,7 @@ _VERBS: Final = {
     "write": "writes",
     "write-deep": "writes below",
     "write-visible": "writes below",
+    "write-in": "writes a name in",
     "remove": "removes",
     "remove-deep": "removes all below",
     "contact": "contacts",

@@ -115,12 +115,15 @@ class _EffectReader:
             if steers(name) or not known:
                 self.found.unread.append(f"{name.removeprefix(ODD)}=")
 
-    def _prints(self) -> None:
+    def _globs(self) -> None:
         for word in self.simple.words[1:]:
             for value in values_of(word, self.simple.loops, home=self.simple.home) or ():
                 if value.below:
                     # The names in the place of a glob are those in a folder.
                     self.found.add(EffectKind.READ, value.text, self.simple.places, f"{self.found.table}: a glob")
+
+    def _prints(self) -> None:
+        for word in self.simple.words[1:]:
             for name in self._inherited(word):
                 self.found.add(EffectKind.READ, ENVIRONMENT, (), f"{self.found.table}: ${name}")
 
@@ -158,6 +161,7 @@ class _EffectReader:
         table = arguments.table
         if table.style == "text":
             self.found.begin(table.name, (), (), "")
+            self._globs()
             if any("printed" in slot.kinds for slot in form.operands):
                 self._prints()
             else:

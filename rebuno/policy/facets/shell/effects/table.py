@@ -16,8 +16,8 @@ from rebuno.policy.facets.shell.effects.parts import READERS as PARTS
 STYLES: Final = frozenset({"getopt", "single-dash", "primaries", "first-cluster", "assignments", "text"})
 VERBS: Final = frozenset(
     {
-        "read", "read-deep", "read-visible", "write", "write-deep", "write-visible", "write-in", "remove", "remove-deep",
-        "contact", "run", "run-deep", "unread",
+        "read", "read-deep", "read-visible", "write", "write-deep", "write-visible", "write-in", "remove",
+        "remove-deep", "contact", "run", "run-deep", "unread",
     }
 )  # fmt: skip
 _PATHS: Final = frozenset(
