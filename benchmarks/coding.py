@@ -79,8 +79,10 @@ def read_corpus(path: Path) -> list[CorpusCall]:
             CorpusCall(case["id"], KINDS[case["kind"]], case["right"], case["tool"], case["input"], case.get("why", ""))
             for case in found["cases"]
         ]
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{path.name} is no corpus: {error!r} is missing or unknown") from None
+    except KeyError as error:
+        raise ValueError(f"{path.name} is no corpus: {error} is missing or unknown") from None
+    except TypeError:
+        raise ValueError(f"{path.name} is no corpus: it is no object with a list of calls") from None
 
 
 def _filled(value: Any, project: str, home: str) -> Any:

@@ -67,8 +67,9 @@ def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Rout
     told = step.definition if known is None else None
     if told is not None and told.digest not in attempt.described and (need := definitions.unsaved(attempt, told)):
         return need
-    short = len(step.args) <= heavy.LONG and attempt.recorded.weight <= heavy.LONG_PAST and attempt.deciding is None
-    looked_at = attempt.first_facts(step) if short and known is None else heavy.facts_of(attempt, step, known)
+    past = attempt.recorded.weight + attempt.background.weight
+    short = known is None and len(step.args) <= heavy.LONG and past <= heavy.LONG_PAST and attempt.deciding is None
+    looked_at = attempt.first_facts(step) if short else heavy.facts_of(attempt, step, known)
     if isinstance(looked_at, Need):
         return looked_at
     # 1. the compiled policy, always: for a step that is new, and for one that is replayed
