@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.served.observer import Observer, Webhook
     from rebuno.kernel.served.replica import Dispatched
     from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
+    from rebuno.kernel.sessions.session import Judged, Session, open_session
     from rebuno.kernel.views import agent as agent_view
     from rebuno.kernel.views import approval as approval_view
     from rebuno.kernel.views import event as event_view
@@ -74,6 +75,7 @@ _HOMES: Final = {
     "Dispatched": ("served.replica", "Dispatched"),
     "Divergence": ("history.divergence", "Divergence"),
     "GrantScope": ("core.grants", "GrantScope"),
+    "Judged": ("sessions.session", "Judged"),
     "Kernel": ("kernel", "Kernel"),
     "Observer": ("served.observer", "Observer"),
     "Operator": ("operator", "Operator"),
@@ -87,6 +89,7 @@ _HOMES: Final = {
     "SeenStep": ("history.replay_check", "SeenStep"),
     "Send": ("served.dispatcher", "Send"),
     "Serving": ("served.kernel", "Serving"),
+    "Session": ("sessions.session", "Session"),
     "Settings": ("served.dispatcher", "Settings"),
     "StepOutcome": ("history.timeline", "StepOutcome"),
     "StepView": ("history.timeline", "StepView"),
@@ -112,6 +115,7 @@ _HOMES: Final = {
     "key_view": ("views", "key"),
     "may_be_own": ("lifecycle.execution", "may_be_own"),
     "new_key_view": ("views", "new_key"),
+    "open_session": ("sessions.session", "open_session"),
     "pot_view": ("views", "pot"),
     "background_in_rows": ("core.origins", "in_rows"),
     "Background": ("core.background", "Background"),
@@ -144,6 +148,7 @@ __all__ = [
     "Dispatched",
     "Divergence",
     "GrantScope",
+    "Judged",
     "Kernel",
     "Observer",
     "Operator",
@@ -157,6 +162,7 @@ __all__ = [
     "SeenStep",
     "Send",
     "Serving",
+    "Session",
     "Settings",
     "StepOutcome",
     "StepView",
@@ -183,6 +189,7 @@ __all__ = [
     "key_view",
     "may_be_own",
     "new_key_view",
+    "open_session",
     "pot_view",
     "raised_view",
     "read_recording",

@@ -39,6 +39,7 @@ class Kernel:
         workdir: str = "",
         parent: str = "",
         parent_step: str = "",
+        attempt: type[Attempt] = Attempt,
     ) -> Attempt | ExecutionRow:
         """Starts or takes over an execution of `input` (canonical JSON text); see `lifecycle.execution.begin`."""
         if not self._saved:
@@ -57,6 +58,7 @@ class Kernel:
             workdir=workdir,
             parent=parent,
             parent_step=parent_step,
+            attempt=attempt,
         )
 
     async def abandon(self, attempt: Attempt) -> None:

@@ -52,6 +52,11 @@ class Attempt:
     as the batch that writes the change is handed to the store.
     """
 
+    # Whether its bodies run in another program, which goes on while a call waits for a person.
+    hosted = False
+    # Whether a policy is recorded and not enforced: what it does not let in starts all the same.
+    observes = False
+
     def __init__(
         self,
         store: Store,

@@ -8,11 +8,8 @@ from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.grants import covering
 from rebuno.kernel.core.limit_outcome import ExceededLimit, outcome_of
 from rebuno.model.answer import Answer, AnswerKind
-from rebuno.model.decision import INDETERMINATE_RETRY, NESTED_WAIT, Decision, Verdict
+from rebuno.model.decision import INDETERMINATE_RETRY, NESTED_WAIT, UNKNOWN_OUTCOME, Decision, Verdict
 from rebuno.model.step import Idempotency
-
-# Why what may have happened is not done again.
-UNKNOWN_OUTCOME = "prior attempt outcome unknown; retry refused"
 
 
 def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision | Routed | Need:
@@ -20,7 +17,7 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
     stands before it blocks it, or a limit keeps it out. A Need where the limits, or other branches, come first."""
     if decision.verdict is not Verdict.DENY:
         once = step.idempotency is Idempotency.ONCE
-        if once and attempt.unknown_twin(step.kind, step.target, step.args_hash):
+        if once and not attempt.hosted and attempt.unknown_twin(step.kind, step.target, step.args_hash):
             decision = _denied(attempt, INDETERMINATE_RETRY, UNKNOWN_OUTCOME)
         elif not step.others_came and instead_of(attempt, step) is not None:
             return OthersNeeded(step)

@@ -9,7 +9,15 @@ from rebuno.journal.records import ExecutionRow, NewEvent, StepRow
 from rebuno.kernel.core import events
 from rebuno.kernel.core.attempt import MOST_FRESH, Attempt
 from rebuno.kernel.core.effects import Identified, Need
-from rebuno.model.decision import DIVERGED, FORK_EFFECT, STRICTNESS, Decision, Verdict
+from rebuno.model.decision import (
+    DIVERGED,
+    FORK_EFFECT,
+    INDETERMINATE_RETRY,
+    STRICTNESS,
+    UNKNOWN_OUTCOME,
+    Decision,
+    Verdict,
+)
 from rebuno.model.step import Idempotency, StepStatus
 
 # How much of a step's arguments a person is shown, in characters.
@@ -51,9 +59,12 @@ class OthersNeeded(Need):
 
 def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
     """The policy's decision about a step that the journal does not know, made stricter where the kernel itself asks a
-    person: in a fork about each `at_most_once` step, and about one that comes instead of a recorded one."""
+    person: in a fork about each `at_most_once` step, about one that comes instead of a recorded one, and where a host
+    wants what may have been done already."""
     if decision.verdict is Verdict.DENY:
         return decision
+    if attempt.hosted:
+        return _guard_hosted(attempt, step, decision)
     missed = instead_of(attempt, step)
     if missed is not None:
         message = (
@@ -64,6 +75,15 @@ def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
     if step.idempotency is Idempotency.ONCE and (message := may_be_done(attempt.execution)):
         return _asked(decision, FORK_EFFECT, "an effect of a fork", decision.message or message)
     return decision
+
+
+def _guard_hosted(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
+    # A host repeats nothing by itself, so what is equal is wanted anew: by a model that may not know it was done.
+    if step.idempotency is not Idempotency.ONCE or not attempt.unknown_twin(step.kind, step.target, step.args_hash):
+        return decision
+    message = "the same call was started before, and nobody knows whether it was carried out; may it run again?"
+    message = f"{decision.message}\n{message}" if decision.message else message
+    return _asked(decision, INDETERMINATE_RETRY, UNKNOWN_OUTCOME, message)
 
 
 def may_be_done(execution: ExecutionRow) -> str:

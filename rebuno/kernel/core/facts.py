@@ -35,13 +35,16 @@ def grants(approvals: Iterable[ApprovalRow]) -> dict[str, list[ApprovalRow]]:
 
 def let_in(step: StepRow, granted: Iterable[ApprovalRow]) -> str:
     """Who let a step in that was started: `allowed` (a rule or the default), `approved` (a person who read it),
-    `granted` (a grant for more than this step), or empty: it ran though nothing did. `granted` are its own grants."""
+    `granted` (a grant for more than this step), or empty: it ran though nothing did, as where a policy is only
+    observed. `granted` are its own grants."""
     if step.verdict == Verdict.ALLOW:
         nobody = step.rule_id == PERMISSIVE and step.bundle == PERMISSIVE
         return "" if nobody else "allowed"
     if step.verdict != Verdict.APPROVAL:
         return ""
-    return "approved" if any(True for _ in granted) else "granted"
+    if any(True for _ in granted):
+        return "approved"
+    return "granted" if step.approval_id else ""
 
 
 def started(

@@ -17,7 +17,7 @@ from rebuno.policy import MISSING, UNREADABLE, HistoryDependencies
 
 # What `execution.created` says of where an input comes from; a copy says the same.
 _KEPT: Final = (
-    *("delegated", "parent_agent", "parent_seq", "read_hash", "root", "root_input_at", "root_input_hash"),
+    *("delegated", "hosted", "parent_agent", "parent_seq", "read_hash", "root", "root_input_at", "root_input_hash"),
     *("root_turn_times", "root_turns_hash", "workdir"),
 )
 _NO_INPUT: Final = "null"
@@ -50,6 +50,10 @@ class InputOrigin:
                 "an agent names no `workdir`: what it begins works in the folder of its own execution"
             )
         return replace(self, said={**self.said, "workdir": workdir})
+
+    def of_host(self) -> "InputOrigin":
+        """The same of an execution whose agent runs in another program."""
+        return replace(self, said={**self.said, "hosted": True})
 
 
 CLIENT: Final = InputOrigin()

@@ -13,14 +13,14 @@ from rebuno.journal.records import ApprovalRow, ApprovalWrite, StepRow, StepWrit
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.ask import ask, refuse, withdraw
 from rebuno.kernel.core.attempt import Attempt
-from rebuno.kernel.core.decide import UNKNOWN_OUTCOME, stricter
+from rebuno.kernel.core.decide import stricter
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.grants import covering, holding
 from rebuno.kernel.core.heavy import decision_on
 from rebuno.kernel.core.quorum import Panel
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind
-from rebuno.model.decision import INDETERMINATE_RETRY, Decision, Verdict
+from rebuno.model.decision import INDETERMINATE_RETRY, UNKNOWN_OUTCOME, Decision, Verdict
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
 INDETERMINATE: Final = identity.canonical(
@@ -98,14 +98,21 @@ def _settle_new(attempt: Attempt, step: Identified, decision: Decision) -> Route
         or step.turn is not None
     ):
         narrowed = stricter(attempt, step, decision)
+        if attempt.observes and isinstance(narrowed, Routed) and narrowed.answer.kind is AnswerKind.RATE_LIMITED:
+            narrowed = _kept_out(attempt, narrowed.answer)
         if not isinstance(narrowed, Decision):
             return narrowed
         decision = narrowed
     # Where none of these holds, `stricter` has nothing to ask about and gives the decision back as it is.
-    routed = TABLE[State.ABSENT][decision.verdict](attempt, step, _row(attempt, step, decision, judged), decision)
+    cell = _start_new if attempt.observes else TABLE[State.ABSENT][decision.verdict]
+    routed = cell(attempt, step, _row(attempt, step, decision, judged), decision)
     if step.turn is not None and step.turn.places and routed.effects is not None:
         routed.effects = step.turn.named(routed.effects)
     return routed
+
+
+def _kept_out(attempt: Attempt, answer: Answer) -> Decision:
+    return Decision(Verdict.DENY, answer.rule_id, answer.reason, digest=attempt.policy.digest)
 
 
 def _row(attempt: Attempt, step: Identified, decision: Decision, judged: Decision) -> StepRow:

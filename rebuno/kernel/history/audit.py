@@ -80,7 +80,7 @@ class Audit:
                 self._wrong(f"event {event.event_seq} belongs to another execution")
             try:
                 self._event(event)
-            except (KeyError, TypeError, AttributeError):
+            except (KeyError, TypeError, AttributeError, ValueError):
                 self._wrong(f"event {event.event_seq} does not say what a `{event.type}` says")
 
     def _event(self, event: EventRow) -> None:
@@ -279,6 +279,9 @@ def _verdict(what: str, said: dict[str, Any]) -> Verdict:
     covered by an earlier grant."""
     if what == StepStatus.DENIED:
         return Verdict.DENY
+    if what == StepStatus.EXECUTING and "observed" in said:
+        # It ran though it was not let in.
+        return Verdict(said["observed"])
     return Verdict.ALLOW if what == StepStatus.EXECUTING and "approval_id" not in said else Verdict.APPROVAL
 
 

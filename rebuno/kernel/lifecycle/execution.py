@@ -57,15 +57,18 @@ async def begin(
     workdir: str = "",
     parent: str = "",
     parent_step: str = "",
+    attempt: type[Attempt] = Attempt,
 ) -> Attempt | ExecutionRow:
     """Starts an execution, or takes over where an earlier run of it stopped.
 
     `key` is the caller's own id, or that of an execution. `let_go` names attempts of this process (execution's id and
     number) that are known to have ended, whatever the store says of their leases. With `pin` a new execution is judged
     to its end by the policy of its start; `deadline` gives it so many seconds; `workdir` is the folder that it works
-    in. `parent` is the execution whose handler begins it, in the body of its step `parent_step` if it is given.
+    in. `parent` is the execution whose handler begins it, in the body of its step `parent_step` if it is given;
+    `attempt` is the class of the attempt.
 
-    Returns the execution itself where no handler may run: it has ended, or still waits for a person.
+    Returns the execution itself where no handler may run: it has ended, or still waits for a person and its attempt is
+    not `hosted`.
 
     Raises:
         ConflictError: the id belongs to another input or workdir, to an execution that is not pinned and should be or
@@ -83,7 +86,9 @@ async def begin(
                 store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline, parent=parent
             )
             origin = await of_child(store, parent, parent_step) if parent else CLIENT
-            origin = origin.in_folder(workdir, by_host=not parent)
+            origin = origin.in_folder(workdir, by_host=not parent or attempt.hosted)
+            if attempt.hosted:
+                origin = origin.of_host()
             events = (new_event.created(execution, origin.said), _started(execution, policy))
             copied = Copied(root=origin.of(execution.id)) if parent else None
             if not await store.create(execution, events, copied):
@@ -91,9 +96,9 @@ async def begin(
                     await _refuse_expired(store, agent_id, key)
                 raise Stale("somebody has begun it meanwhile")
             # What is on the disk now is known: nothing of it has to be read.
-            attempt = await _attempt(store, policy, replace(execution, head_seq=len(events)), ())
-            attempt.recorded.begin()
-            return attempt
+            new = await _attempt(attempt, store, policy, replace(execution, head_seq=len(events)), ())
+            new.recorded.begin()
+            return new
         if execution.input != input:
             raise ConflictError(f"the id `{key}` belongs to an execution with another input; use another id")
         await check_same_folder(store, execution, workdir)
@@ -115,7 +120,7 @@ async def begin(
             raise Stale("it has ended")
         if await expire(store, execution.id):
             raise Stale("a question has expired")
-        return await _take_over(store, await _judge(store, policy, execution), execution)
+        return await _take_over(attempt, store, await _judge(store, policy, execution), execution)
 
     return await transact(one_try, retried=(Stale, Terminated))
 
@@ -183,16 +188,20 @@ def _started(execution: ExecutionRow, policy: Policy) -> NewEvent:
     )
 
 
-async def _attempt(store: Store, policy: Policy, execution: ExecutionRow, approvals: Iterable[ApprovalRow]) -> Attempt:
+async def _attempt(
+    kind: type[Attempt], store: Store, policy: Policy, execution: ExecutionRow, approvals: Iterable[ApprovalRow]
+) -> Attempt:
     input = await read(execution.input)
     lease = Lease(execution.id, execution.attempt, store.holder.owner)
     store.keep(lease)
-    attempt = Attempt(store, policy, execution, lease, approvals, input)
+    attempt = kind(store, policy, execution, lease, approvals, input)
     await attempt.hear()
     return attempt
 
 
-async def _take_over(store: Store, policy: Policy, execution: ExecutionRow) -> Attempt | ExecutionRow:
+async def _take_over(
+    kind: type[Attempt], store: Store, policy: Policy, execution: ExecutionRow
+) -> Attempt | ExecutionRow:
     asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
     approvals = {approval.id: approval for approval in asked}
     changes = ExecutionChanges()
@@ -200,7 +209,8 @@ async def _take_over(store: Store, policy: Policy, execution: ExecutionRow) -> A
         steps, approvals = await load(store, execution.id, step_facts_needed(policy))
         changes = await judge_waiting(policy, execution, steps, approvals, await background(store, execution))
     gone = {write.approval.id for write in changes.approvals}
-    waits = any(a.status == "pending" and a.id not in gone for a in approvals.values())
+    # A host goes on with its other calls.
+    waits = not kind.hosted and any(a.status == "pending" and a.id not in gone for a in approvals.values())
     if waits:
         if not changes.events and execution.status is ExecutionStatus.BLOCKED:
             return execution
@@ -225,7 +235,7 @@ async def _take_over(store: Store, policy: Policy, execution: ExecutionRow) -> A
         return execution
     if changes.approvals:
         asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
-    return await _attempt(store, policy, execution, asked)
+    return await _attempt(kind, store, policy, execution, asked)
 
 
 async def judge_waiting(
