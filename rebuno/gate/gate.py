@@ -21,7 +21,7 @@ from rebuno.gate.verdict import UNSET, Allow, Ask, Deny, Recorded, Unset, Verdic
 from rebuno.journal.opening import open_store
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
-from rebuno.kernel import Judged, Kernel, Operator, Session, check_name, keep_sweeping, open_session
+from rebuno.kernel import HostSession, Judged, Kernel, Operator, check_name, keep_sweeping, open_session
 from rebuno.model import identity
 from rebuno.model.answer import AnswerKind, Submission
 from rebuno.model.definition import Definition
@@ -49,7 +49,7 @@ class Gate:
         self.observe = observe
         self._store = store
         self._kernel = Kernel(store, policy, strict=True)
-        self._sessions: dict[tuple[str, str], Session] = {}
+        self._sessions: dict[tuple[str, str], HostSession] = {}
         self._opening: dict[tuple[str, str], asyncio.Lock] = {}
         # When each session was last asked for, on the monotonic clock.
         self._seen: dict[tuple[str, str], float] = {}
@@ -80,7 +80,7 @@ class Gate:
         opened = await self._open(
             session, agent, request=request, workdir=workdir, parent=parent, parent_call=parent_call
         )
-        if resumed and isinstance(opened, Session):
+        if resumed and isinstance(opened, HostSession):
             await opened.lose()
 
     async def say(self, session: str, agent: str, text: str, *, by: str = "") -> None:
@@ -197,7 +197,7 @@ class Gate:
         key = (agent, session)
         async with self._lock(key):
             opened = await self._held(key)
-            if isinstance(opened, Session):
+            if isinstance(opened, HostSession):
                 with suppress(Terminated):
                     await opened.end()
                 self._forget(key)
@@ -249,7 +249,7 @@ class Gate:
         workdir: str = "",
         parent: str = "",
         parent_call: str = "",
-    ) -> Session | ExecutionRow:
+    ) -> HostSession | ExecutionRow:
         _check("session", session)
         _check("agent", agent)
         key = (agent, session)
@@ -265,7 +265,7 @@ class Gate:
         workdir: str = "",
         parent: str = "",
         parent_call: str = "",
-    ) -> Session | ExecutionRow:
+    ) -> HostSession | ExecutionRow:
         held = self._sessions.get(key)
         if held is not None and not held.over:
             return held
@@ -275,7 +275,7 @@ class Gate:
         if parent:
             outer = await self._open(parent, agent)
             begun_by = outer.id if isinstance(outer, ExecutionRow) else outer.execution.id
-            step = outer.step_of(parent_call) if isinstance(outer, Session) and parent_call else ""
+            step = outer.step_of(parent_call) if isinstance(outer, HostSession) and parent_call else ""
         opened = await open_session(
             self._kernel,
             agent_id=agent,
@@ -286,7 +286,7 @@ class Gate:
             parent_step=step,
             observe=self.observe,
         )
-        if isinstance(opened, Session):
+        if isinstance(opened, HostSession):
             self._sessions[key] = opened
         return opened
 

@@ -11,7 +11,7 @@ from rebuno.journal.rows import Row
 from rebuno.model import identity
 
 # Runs a named query of `pots.sql`; the rows that it gives.
-Ask = Callable[[str, dict[str, Any]], Sequence[Row]]
+ReadRequest = Callable[[str, dict[str, Any]], Sequence[Row]]
 
 # Sums of amounts of at most 40 digits, before and behind the point.
 _EXACT: Final = Context(prec=200, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact])
@@ -24,7 +24,7 @@ class Pots:
     INVARIANT: a pot is locked before its row is read, and pots are locked in the order of their keys.
     """
 
-    def __init__(self, ask: Ask, clock: Callable[[], float]) -> None:
+    def __init__(self, ask: ReadRequest, clock: Callable[[], float]) -> None:
         self._ask = ask
         self._clock = clock
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.served.observer import Observer, Webhook
     from rebuno.kernel.served.replica import Dispatched
     from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
-    from rebuno.kernel.sessions.session import Judged, Session, open_session
+    from rebuno.kernel.sessions.session import HostSession, Judged, open_session
     from rebuno.kernel.views import agent as agent_view
     from rebuno.kernel.views import approval as approval_view
     from rebuno.kernel.views import event as event_view
@@ -75,6 +75,7 @@ _HOMES: Final = {
     "Dispatched": ("served.replica", "Dispatched"),
     "Divergence": ("history.divergence", "Divergence"),
     "GrantScope": ("core.grants", "GrantScope"),
+    "HostSession": ("sessions.session", "HostSession"),
     "Judged": ("sessions.session", "Judged"),
     "Kernel": ("kernel", "Kernel"),
     "Observer": ("served.observer", "Observer"),
@@ -89,7 +90,6 @@ _HOMES: Final = {
     "SeenStep": ("history.replay_check", "SeenStep"),
     "Send": ("served.dispatcher", "Send"),
     "Serving": ("served.kernel", "Serving"),
-    "Session": ("sessions.session", "Session"),
     "Settings": ("served.dispatcher", "Settings"),
     "StepOutcome": ("history.timeline", "StepOutcome"),
     "StepView": ("history.timeline", "StepView"),
@@ -148,6 +148,7 @@ __all__ = [
     "Dispatched",
     "Divergence",
     "GrantScope",
+    "HostSession",
     "Judged",
     "Kernel",
     "Observer",
@@ -162,7 +163,6 @@ __all__ = [
     "SeenStep",
     "Send",
     "Serving",
-    "Session",
     "Settings",
     "StepOutcome",
     "StepView",

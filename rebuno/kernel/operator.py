@@ -23,6 +23,7 @@ from rebuno.kernel.lifecycle import fork, say, votes
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
+from rebuno.kernel.lifecycle.execution import newest
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
 from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep
@@ -86,7 +87,7 @@ class Operator:
         if len(found) > 1:
             ids = ", ".join(execution.id for execution in found[:3])
             raise ConflictError(f"`{ref}` names {len(found)} executions ({ids}…); give the whole id")
-        return found[0]
+        return await newest(self._store, found[0]) if found[0].key == ref else found[0]
 
     async def _missing(self, ref: str) -> NotFoundError | ExecutionExpired:
         """Why nothing is found under a reference: retention took the one execution that it names, or there is none."""

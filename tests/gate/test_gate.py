@@ -184,7 +184,7 @@ async def test_an_unknown_outcome(tmp_path: Path, safe: bool) -> None:
 
 @in_loop
 async def test_another_process_goes_on(tmp_path: Path) -> None:
-    """Calls, questions and what runs are as they were; the host reports to whoever holds the session."""
+    """Calls, questions and what runs are as they were; the host reports to the process that holds the session."""
     async with gate(tmp_path) as opened:
         assert isinstance(await opened.judge(S, "run", "note", {"n": 1}, AGENT), Allow)
         asked = await opened.judge(S, "ask", "pay", {"account": "a"}, AGENT)
@@ -237,8 +237,14 @@ async def test_the_end_of_a_session(tmp_path: Path) -> None:
         assert isinstance(await opened.judge(S, "1", "read_file", {"path": ".env"}, AGENT), Recorded)
         assert isinstance(await opened.judge(S, "4", "note", {}, AGENT), Allow), "a fork that asks about nothing"
         assert isinstance(await opened.judge(S, "5", "pay", {"account": "DE75"}, AGENT), Allow)
-        assert (await opened.operator.execution(f"{S}~2")).forked_from == first.id
-        await intact(opened, f"{S}~2")
+        # The session's name is that of where it goes on, which has the whole story.
+        newest = await opened.operator.execution(S)
+        assert (newest.idempotency_key, newest.forked_from) == (f"{S}~2", first.id)
+        assert [step.call for step in (await opened.operator.story(S)).steps] == ["1", "2", "3", "4", "5"]
+        await intact(opened, S)
+        await opened.end(S, AGENT)
+        assert isinstance(await opened.judge(S, "6", "note", {"n": 6}, AGENT), Allow)
+        assert (await opened.operator.execution(S)).idempotency_key == f"{S}~3"
 
 
 @in_loop
@@ -296,6 +302,14 @@ async def test_observing_stops_nothing_and_records_all(tmp_path: Path) -> None:
         assert [step.status for step in await steps(opened)] == ["succeeded"] * 5
         assert not await opened.operator.approvals()
         await intact(opened, S)
+        told = (await opened.operator.story(S)).steps
+        assert [step.observed for step in told] == [False, True, True, False, True]
+        # Held against the policy again, it says what would have been stopped.
+        found = [(one.verdict, one.rule_id) for one in await opened.operator.judged(S)]
+        assert found == [
+            ("allow", "read"), ("allow", "(not enforced)"), ("allow", "(not enforced)"), ("allow", "few"),
+            ("allow", "(not enforced)"),
+        ]  # fmt: skip
 
 
 @in_loop

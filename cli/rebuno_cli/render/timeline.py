@@ -153,6 +153,8 @@ def _step(step: StepView, depth: int) -> Iterator[RenderableType]:
     decided = f"{step.verdict.replace('_', ' ')} by {escape(step.rule_id)}"
     if step.reason and step.reason != step.why:
         decided += f", because {escape(step.reason)}"
+    if step.observed:
+        decided += ", not enforced"
     if step.doubt:
         decided += f", fired on maybe, because of `{escape(step.doubt)}`"
     for said in (

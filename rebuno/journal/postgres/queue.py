@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rebuno.journal.postgres.group import ChangeGroup, GroupChange, together
-from rebuno.journal.postgres.work import Ask
+from rebuno.journal.postgres.work import ReadRequest
 
 # So many executions are written to in one round trip at most.
 MOST_LANES: Final = 16
@@ -35,7 +35,7 @@ class Queue:
         self._ready: deque[str] = deque()
         self._waiting: dict[str, float] = {}
         self._behind: dict[str, float] = {}
-        self._asks: deque[Ask] = deque()
+        self._asks: deque[ReadRequest] = deque()
         self._handed: deque[ChangeGroup] = deque()
         self._number = 0
 
@@ -75,7 +75,7 @@ class Queue:
         elif not lane.ready:
             self._waiting.setdefault(id, change.due)
 
-    def ask(self, ask: Ask) -> None:
+    def ask(self, ask: ReadRequest) -> None:
         """A question takes its place; what it waits for waits no longer."""
         self._number += 1
         ask.number = self._number
@@ -102,7 +102,7 @@ class Queue:
         self._ready.remove(execution_id)
         return self._group(lane)
 
-    def take(self, workers: int) -> "Ask | ChangeGroup | list[list[GroupChange]] | None":
+    def take(self, workers: int) -> "ReadRequest | ChangeGroup | list[list[GroupChange]] | None":
         """What one of so many workers does next: a group that was taken, a question, or a new group of each of some
         executions; None where there is nothing that may be done now."""
         if self._handed:
@@ -135,7 +135,7 @@ class Queue:
         else:
             self._waiting[execution_id] = lane.changes[0].due or 0.0
 
-    def drain(self) -> tuple[list[GroupChange], list[Ask]]:
+    def drain(self) -> tuple[list[GroupChange], list[ReadRequest]]:
         """Everything that nobody will do any more."""
         changes = [change for group in self._handed for change in group.changes]
         changes += [change for lane in self._lanes.values() for change in lane.changes]
@@ -154,7 +154,7 @@ class Queue:
             lane.ready = True
             self._ready.append(id)
 
-    def _may(self, ask: Ask) -> bool:
+    def _may(self, ask: ReadRequest) -> bool:
         if ask.execution_id is not None:
             lane = self._lanes.get(ask.execution_id)
             return lane is None or lane.oldest > ask.number

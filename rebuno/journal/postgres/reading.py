@@ -12,7 +12,7 @@ from rebuno.journal.postgres.failures import UNFIT, damaged
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, row_told
-from rebuno.journal.postgres.work import Ask
+from rebuno.journal.postgres.work import ReadRequest
 from rebuno.journal.postgres.workers import Workers
 from rebuno.journal.pot_records import PotState
 from rebuno.journal.pots import states
@@ -171,7 +171,7 @@ class PostgresReading:
         """Has a worker do a unit of work, after what was handed over before about this execution (None: any)."""
         self._check()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._workers.ask(Ask(run, answer, about))
+        self._workers.ask(ReadRequest(run, answer, about))
         return await answer
 
     def _read(

@@ -22,7 +22,7 @@ from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.served import PostgresServed
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
-from rebuno.journal.postgres.work import Ask
+from rebuno.journal.postgres.work import ReadRequest
 from rebuno.journal.postgres.workers import RENEW_SECONDS, Workers
 from rebuno.journal.pot_records import Take
 from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Tombstone
@@ -213,7 +213,7 @@ class PostgresStore(PostgresServed):
         try:
             # Where its threads have ended by a fault, that was told to everybody.
             with suppress(StoreError):
-                self._workers.ask(Ask(partial(upkeep.resign, owner=self.holder.owner), resigned))
+                self._workers.ask(ReadRequest(partial(upkeep.resign, owner=self.holder.owner), resigned))
                 waiting.add(resigned)
                 self._workers.stop(stopped)
                 waiting.add(stopped)

@@ -11,7 +11,7 @@ from rebuno.journal.wakeups import Wakeup
 
 
 @dataclass(slots=True)
-class Ask:
+class ReadRequest:
     """A unit of work besides the batches: `run` may be repeated, `answer` gets what it returns (None: nobody waits). It
     is about one execution, or about any; `number` is its place among all that was handed over."""
 

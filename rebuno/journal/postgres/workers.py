@@ -23,7 +23,7 @@ from rebuno.journal.postgres.queue import Queue
 from rebuno.journal.postgres.sender import GroupOutcome, PipelineSender
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
-from rebuno.journal.postgres.work import Ask, answers_of, failed
+from rebuno.journal.postgres.work import ReadRequest, answers_of, failed
 from rebuno.journal.records import Lease
 from rebuno.journal.wakeups import Wakeup, give, give_here
 
@@ -83,7 +83,7 @@ class Workers:
         # Why nothing is taken any more, where that is not that the store was closed.
         self._fault: StoreError | None = None
         self._ended: asyncio.Future[None] | None = None
-        self._renewal: Ask | None = None
+        self._renewal: ReadRequest | None = None
         self._start(first)
         threading.Thread(target=self._watch, name="rebuno-postgres-time", daemon=True).start()
 
@@ -108,7 +108,7 @@ class Workers:
         if not self._sender.ready:
             self._sender.grow()
 
-    def ask(self, ask: Ask) -> None:
+    def ask(self, ask: ReadRequest) -> None:
         """Hands over a question."""
         with self._lock:
             self._check()
@@ -212,7 +212,7 @@ class Workers:
             if self._connected(session):
                 while (work := self._next()) is not None:
                     match work:
-                        case Ask():
+                        case ReadRequest():
                             self._answer(session, work)
                         case ChangeGroup():
                             self._write(session, [work], self._answers)
@@ -239,7 +239,7 @@ class Workers:
                 return self._alive == 1
         return True
 
-    def _next(self) -> Ask | ChangeGroup | list[list[GroupChange]] | None:
+    def _next(self) -> ReadRequest | ChangeGroup | list[list[GroupChange]] | None:
         while True:
             with self._lock:
                 work = self._queue.take(self._size)
@@ -253,7 +253,7 @@ class Workers:
             with self._lock:
                 self._idle -= 1
 
-    def _answer(self, session: Session, ask: Ask) -> None:
+    def _answer(self, session: Session, ask: ReadRequest) -> None:
         # A fault of ours ends the thread; nobody may wait for it for ever.
         value: object = None
         error: Exception | None = self._closed()
@@ -411,7 +411,7 @@ class Workers:
                 if now >= self._renew_at:
                     self._renew_at = now + self._renew_seconds
                     if self._renewal is None:
-                        self._renewal = Ask(self._renew, None, "")
+                        self._renewal = ReadRequest(self._renew, None, "")
                         self._queue.ask(self._renewal)
                         self._wake()
                 if now >= self._queue.due:

@@ -13,6 +13,8 @@ from rebuno.model.decision import Verdict
 from rebuno.policy import ALL_STEP_FACTS, RecordedStep
 
 _PAGE = 200
+# The rule of a step that ran though no rule let it in.
+_NOT_ENFORCED = "(not enforced)"
 
 
 async def judged(store: Store, execution: ExecutionRow) -> list[RecordedStep]:
@@ -29,21 +31,29 @@ def of_rows(
     events: Iterable[EventRow] = (),
 ) -> list[RecordedStep]:
     """Every step with the facts of its first submission, in the order in which they are given. They share one history,
-    which is read once. `known` is what `origins` tells of the execution. `events` are its log, where the rows
-    do not hold what that says of them (`step_facts`)."""
+    which is read once. One that ran though it was not let in, because its policy is only observed, counts as allowed.
+    `known` is what `origins` tells of the execution. `events` are its log, where the rows do not hold what that says of
+    them (`step_facts`)."""
     step_facts.of_events(steps, events)
-    past = facts.history(steps, approvals)
+    approvals = list(approvals)
+    past, granted = facts.history(steps, approvals), facts.grants(approvals)
     input = identity.parse(execution.input)
     return [
         RecordedStep(
             facts.of_known(step, agent=execution.agent_id, input=input, past=past, background=known),
-            Verdict(step.verdict),
-            step.rule_id,
+            *_decided(step, granted.get(step.step_id, ())),
             f"{execution.id} {step.step_id[:12]}",
             by_kernel=step.rule_id.startswith("__"),
         )
         for step in steps
     ]
+
+
+def _decided(step: StepRow, granted: Iterable[ApprovalRow]) -> tuple[Verdict, str]:
+    verdict = Verdict(step.verdict)
+    if verdict is not Verdict.ALLOW and step.started_seq and not facts.let_in(step, granted):
+        return Verdict.ALLOW, _NOT_ENFORCED
+    return verdict, step.rule_id
 
 
 async def began_since(store: Store, since: float) -> AsyncIterator[ExecutionRow]:

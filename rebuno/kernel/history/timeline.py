@@ -66,7 +66,7 @@ class StepView:
     known). `result` and `error` are canonical JSON (None: there is none), `raised` is what is kept of the exception of
     its body, as `rebuno.model.raised` tells it. `doubt` is the test that was maybe when its rule fired, `definition`
     the `{"server", "name", "digest"}` of its tool, `nothing_done` whether that says that it failed before it did
-    anything."""
+    anything. `call` is the id that its host knows it by, `observed` says that it ran though it was not let in."""
 
     step_id: str
     kind: str
@@ -91,6 +91,8 @@ class StepView:
     doubt: str = ""
     definition: dict[str, str] | None = None
     nothing_done: bool = False
+    call: str = ""
+    observed: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The step as JSON data."""
@@ -129,6 +131,8 @@ class StepView:
             "result": None if self.result is None else identity.parse(self.result),
             "error": None if self.error is None else identity.parse(self.error),
             "nothing_done": self.nothing_done,
+            "call": self.call or None,
+            "observed": self.observed,
             "failure": self.raised,
             "steps": [step.to_json() for step in self.inner],
         }
@@ -136,9 +140,10 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """An attempt. `ended` is blocked, completed, failed, cancelled, `running`, or `cut off` where nothing says how it
-    ended and its process is gone; `replayed` counts the steps answered from the journal (None: nobody counted).
-    `digest` is that of its policy, `parted` says where it left the recorded way. Times are RFC 3339."""
+    """An attempt. `ended` is blocked, completed, failed, cancelled, `running`, `cut off` where nothing says how it
+    ended and its process is gone, or `let go` where a host's session was left open; `replayed` counts the steps
+    answered from the journal (None: nobody counted). `digest` is that of its policy, `parted` says where it left the
+    recorded way. Times are RFC 3339."""
 
     number: int
     host: str
@@ -284,7 +289,8 @@ def compose(
 
     def told(row: Step) -> StepView:
         mark = log.marks.get(row.step_id, _Mark())
-        went, why = _went(row, live)
+        # What a host runs goes on without this process.
+        went, why = _went(row, row.attempt if log.hosted else live)
         return StepView(
             step_id=row.step_id,
             kind=row.kind,
@@ -309,6 +315,8 @@ def compose(
             doubt=mark.doubt,
             definition=mark.definition,
             nothing_done=mark.nothing_done,
+            call=mark.call,
+            observed=mark.observed,
         )
 
     outermost = tuple(told(row) for row in inside.get("", ()))
@@ -341,6 +349,8 @@ class _Mark:
     doubt: str = ""
     definition: dict[str, str] | None = None
     nothing_done: bool = False
+    call: str = ""
+    observed: bool = False
 
 
 class _Log:
@@ -353,6 +363,7 @@ class _Log:
         self.refusals = Refusals()
         self.raised: dict[str, Any] | None = None
         self.turns: list[TurnView] = []
+        self.hosted = False
 
     def read(self, event: Event) -> None:
         family, _, what = event.type.partition(".")
@@ -365,12 +376,15 @@ class _Log:
             mark = self.marks.setdefault(_said_of(event, "step_id", str), fresh)
             if what == "executing":
                 mark.ran.append(_said_of(event, "attempt", int) if "attempt" in event.payload else self.current)
+                mark.observed = "observed" in event.payload
             elif what in ("succeeded", "failed"):
                 mark.settled = self.current
                 mark.raised = checked(event.payload.get("raised"))
                 mark.nothing_done = what == "failed" and event.payload.get("nothing_done") is True
 
     def _execution(self, event: Event, what: str) -> None:
+        if what == "created":
+            self.hosted = event.payload.get("hosted") is True
         if what == "failed":
             self.raised = checked(event.payload.get("raised"))
         if what == "said":
@@ -397,17 +411,19 @@ class _Log:
         """Nothing will say any more how the newest attempt ended."""
         run = self.runs.get(self.current)
         if run is not None and run.ended == "running":
-            self.runs[run.number] = replace(run, ended="cut off")
+            self.runs[run.number] = replace(run, ended="let go" if self.hosted else "cut off")
 
 
 def _first(event: Event, attempt: int) -> _Mark:
     """What the first event of a step says."""
     doubt, defined = event.payload.get("doubt", ""), recorded(event.payload.get("definition"))
+    call = event.payload.get("call")
     return _Mark(
         submitted=attempt,
         limits=counted(event),
         doubt=doubt if isinstance(doubt, str) else "",
         definition=None if defined is None else defined.facts,
+        call=str(call.get("id", "")) if isinstance(call, dict) else "",
     )
 
 

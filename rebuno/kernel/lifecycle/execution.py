@@ -365,3 +365,21 @@ async def _let_go(attempt: Attempt) -> ExecutionRow:
     attempt.ended = True
     attempt.store.drop(attempt.lease)
     return await attempt.store.execution(attempt.execution.id)
+
+
+def continued(key: str, number: int) -> str:
+    """The own id of the execution that a host's session goes on in, the `number`-th: after it completed, its next is a
+    fork that holds all of it."""
+    return key if number == 1 else f"{key}~{number}"
+
+
+async def newest(store: Store, execution: ExecutionRow) -> ExecutionRow:
+    """The execution that a host's session goes on in now; of any other execution itself."""
+    number = 1
+    while execution.status is ExecutionStatus.COMPLETED and execution.key is not None and not execution.served:
+        base = execution.key.removesuffix(f"~{number}") if number > 1 else execution.key
+        found = await store.find(execution.agent_id, continued(base, number + 1))
+        if found is None or found.forked_from != execution.id:
+            break
+        number, execution = number + 1, found
+    return execution

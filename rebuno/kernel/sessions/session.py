@@ -16,7 +16,7 @@ from rebuno.kernel.core.settle import INDETERMINATE
 from rebuno.kernel.core.submit import route, route_row
 from rebuno.kernel.kernel import Kernel
 from rebuno.kernel.lifecycle import fork, say, votes
-from rebuno.kernel.lifecycle.execution import finish
+from rebuno.kernel.lifecycle.execution import continued, finish
 from rebuno.kernel.sessions import calls
 from rebuno.kernel.sessions.attempt import HostedAttempt, ObservingAttempt, waiting_twin
 from rebuno.model import identity
@@ -39,7 +39,7 @@ class Judged:
     question: ApprovalRow | None = None
 
 
-class Session:
+class HostSession:
     """A session that this process holds. `open_session` makes one.
 
     Its methods raise `StoreError`; `LeaseSuperseded` where another process has it now, `Terminated` where it was ended
@@ -301,7 +301,7 @@ async def open_session(
     parent: str = "",
     parent_step: str = "",
     observe: bool = False,
-) -> Session | ExecutionRow:
+) -> HostSession | ExecutionRow:
     """Begins the session `name` of an agent, or takes it up again where it stood. `input` is a JSON value, and counts
     for a new one only, as the rest does. One that has completed goes on in a fork of its own, named `name~2` and so on.
 
@@ -317,7 +317,7 @@ async def open_session(
     kind = ObservingAttempt if observe else HostedAttempt
     number, previous = 1, None
     while True:
-        key = name if number == 1 else f"{name}~{number}"
+        key = continued(name, number)
         found = await store.find(agent_id, key)
         if found is None and previous is not None:
             found = await fork.fork(store, previous, previous.head_seq, key=key)
@@ -345,4 +345,4 @@ async def open_session(
         assert isinstance(begun, HostedAttempt)
         await begun.all_known()
         known = {} if found is None else await calls.read(store, begun.execution.id)
-        return Session(kernel, begun, known)
+        return HostSession(kernel, begun, known)
