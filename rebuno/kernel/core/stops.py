@@ -47,18 +47,24 @@ def of(store: Store) -> StandingStops:
     return found
 
 
+async def look(store: Store) -> None:
+    """Reads what is stopped, unless that was read a moment ago. Raises a `StoreError`."""
+    standing = of(store)
+    if not standing.fresh():
+        began = monotonic()
+        standing.stops = tuple(await store.stops())
+        standing.read_at = began
+
+
 @dataclass(slots=True)
 class StopsNeeded(Need):
     """What is stopped must be read anew."""
 
-    standing: StandingStops
     step: Identified
 
     async def meet(self, attempt: "Attempt") -> None:
         """Reads it."""
-        began = monotonic()
-        self.standing.stops = tuple(await attempt.store.stops())
-        self.standing.read_at = began
+        await look(attempt.store)
         # However long it took.
         self.step.stops_read = True
         # What was decided before an await is decided again, so that it rests on the end of the log.
@@ -72,7 +78,7 @@ def held_back(attempt: "Attempt", step: Identified, known: StepRow | None) -> Ro
         return None
     standing = attempt.standing
     if not step.stops_read and not standing.fresh():
-        return StopsNeeded(standing, step)
+        return StopsNeeded(step)
     if not standing.stops:
         return None
     stop = next((stop for stop in standing.stops if _stops(stop, attempt, step)), None)
