@@ -104,6 +104,7 @@ MARKED: Final = {
         "embedded/test_open.py",
         "examples",
         "house/test_imports.py",
+        "house/test_deploy.py",
         "house/test_wheel.py",
         "journal/test_permissions.py",
         "journal/test_postgres_processes.py",
