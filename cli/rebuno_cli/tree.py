@@ -64,6 +64,11 @@ _NOUNS: Final = {
         "tools",
         {"ls": "ls:ls", "pin": "pin:pin"},
     ),
+    "hook": (
+        "Put the policy in front of a coding agent: Claude Code, Codex, Gemini CLI, OpenCode.",
+        "hooks",
+        {"run": "run:run"},
+    ),
     "key": (
         "Make and revoke the keys of the HTTP interface.",
         "keys",
