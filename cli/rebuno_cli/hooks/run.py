@@ -12,7 +12,9 @@ from rebuno_cli.options import Number
 @click.command("run")
 @click.argument("host", metavar="HOST", type=click.Choice(HOSTS), help="Which coding agent calls: claude-code, codex…")
 @click.option("--settings", metavar="FILE", help="The hook's settings; else those that `hook install` wrote.")
-@click.option("--policy", multiple=True, metavar="FILE", help="A bundle, in the place of the settings'; again for more.")
+@click.option(
+    "--policy", multiple=True, metavar="FILE", help="A bundle, in the place of the settings'; again for more."
+)
 @click.option("--db", metavar="PATH", help="The store's file, or its URL; else the settings'.")
 @click.option("--observe", is_flag=True, help="Decide and record, and stop nothing.")
 @click.option("--wait", type=Number(0, 86_400), metavar="SECONDS", help="Hold the hook open for a person's answer.")
