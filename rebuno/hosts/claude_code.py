@@ -103,7 +103,7 @@ def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
             return _call(name, fields, place, environ)
         case _:
             # A later version may let something happen here.
-            return CallBegins(place, name, "", HostTool(name, event), event)
+            return CallBegins(place, name, "", HostTool(name, event), event, settles=False)
 
 
 def _own(place: EventPlace, fields: EventFields) -> EventPlace:
@@ -112,7 +112,8 @@ def _own(place: EventPlace, fields: EventFields) -> EventPlace:
 
 def _call(name: str, fields: EventFields, place: EventPlace, environ: Mapping[str, str]) -> CallBegins:
     raw = fields.some("tool_name", "tool_input", "cwd", "permission_mode", "agent_type", "mcp_server", "command_name")
-    return CallBegins(place, name, fields.id("tool_use_id"), _tool(fields), raw, _asking(name, place, environ))
+    own = fields.id("tool_use_id")
+    return CallBegins(place, name, own, _tool(fields), raw, _asking(name, place, environ), name == "PreToolUse")
 
 
 def _asking(name: str, place: EventPlace, environ: Mapping[str, str]) -> Asking:

@@ -1,7 +1,7 @@
 """Codex CLI: its events, and the answers that it takes for what they say.
 
-Codex lets a call run on any answer that it does not understand: an unknown field, `ask`, even a plain `allow`. So a call
-that may run gets no text at all, and one that must not gets exit code 2.
+Codex lets a call run on any answer that it does not understand: an unknown field, `ask`, even a plain `allow`. So a
+call that may run gets no text at all, and one that must not gets exit code 2.
 """
 
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
         case _ if name in _TELLING:
             return Noticed(name)
         case _:
-            return CallBegins(place, name, "", HostTool(name, event), event)
+            return CallBegins(place, name, "", HostTool(name, event), event, settles=False)
 
 
 def _in_project(place: EventPlace, environ: Mapping[str, str]) -> EventPlace:

@@ -63,7 +63,7 @@ Asking = Literal["ask", "defer", "refuse"]
 @dataclass(frozen=True, slots=True)
 class CallBegins:
     """A call is about to run. `event` is the host's name of the event, `id` the host's own id of the call, empty where
-    it gives none. `raw` is what the journal keeps beside the step."""
+    it gives none. `raw` is what the journal keeps beside the step. `settles` tells that an event says how it ended."""
 
     place: EventPlace
     event: str
@@ -71,6 +71,7 @@ class CallBegins:
     tool: HostTool
     raw: Mapping[str, Any]
     asking: Asking = "refuse"
+    settles: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
         case "SessionStart":
             return SessionBegun(place, fields.maybe("source") == "resume")
         case "BeforeAgent":
-            return Prompted(place, fields.text("prompt").partition(_REFERRED)[0] or " ")
+            return Prompted(place, fields.text("prompt").partition(_REFERRED)[0])
         case "BeforeTool":
             raw = fields.some("tool_name", "tool_input", "cwd", "mcp_context", "original_request_name")
             return CallBegins(place, name, "", _tool(fields), raw)
@@ -51,7 +51,7 @@ def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
         case _ if name in _TELLING:
             return Noticed(name)
         case _:
-            return CallBegins(place, name, "", HostTool(name, event), event)
+            return CallBegins(place, name, "", HostTool(name, event), event, settles=False)
 
 
 def _tool(fields: EventFields) -> HostTool:

@@ -8,8 +8,8 @@ OpenCode runs plugins and no hooks, so the plugin sends one JSON object an event
 - `{"event": "tool.execute.after", …, "output"}`, or `"error"` in its place: a call has ended.
 - `{"event": "chat.message", "session", "directory", "text", "typed"}`: a prompt; `typed` is false for what a command or
   the host wrote.
-- `{"event": "session.created", "session", "directory", "parent"?}`, `session.resumed`, `session.deleted`: a session with
-  a `parent` is a subagent's.
+- `{"event": "session.created", "session", "directory", "parent"?}`, `session.resumed`, `session.deleted`: a session.
+  Every event of a subagent's has the session's id as `parent`.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
             result = None if error else event.get("output")
             return CallEnded(place, name, fields.id("call"), _tool(fields), result, error)
         case _:
-            return CallBegins(place, name, "", HostTool(name, event), event)
+            return CallBegins(place, name, "", HostTool(name, event), event, settles=False)
 
 
 def _tool(fields: EventFields) -> HostTool:

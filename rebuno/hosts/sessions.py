@@ -2,13 +2,14 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from rebuno.errors import ConflictError, NotFoundError
+from rebuno.gate import Allow, Ask, Deny, Gate, Recorded, Verdict, text
 from rebuno.hosts.answer import NOTHING, HookAnswer
 from rebuno.hosts.events import (
     CallBegins,
@@ -27,22 +28,28 @@ from rebuno.hosts.host import HookHost, host_named
 from rebuno.hosts.settings import HookSettings
 from rebuno.hosts.shorten import shortened, shortened_text
 from rebuno.hosts.vocabulary import TABLES, JudgedTool, judged_tools
+from rebuno.model import identity
+from rebuno.model.definition import Definition
 
 if TYPE_CHECKING:
-    from rebuno.gate import Ask, Gate, Recorded, Verdict
-    from rebuno.types import Approval
+    from rebuno.types import Approval, Step
 
 # Of a turn, in bytes: the kernel takes no longer one.
 _LONGEST_TURN: Final = 65_536
 # What is left of the hook's time when a question is given up, in seconds.
 _SPARE: Final = 2.0
+# How many numbers are tried for a call without an id.
+_TRIES: Final = 64
+_ENDED: Final = frozenset({"succeeded", "failed", "denied", "cancelled"})
+_STRICTNESS: Final = [Deny, Recorded, Ask, Allow]
+_NOT_RUN: Final = {"type": "NotRun", "message": "not run: another part of the same call was refused"}
 
 # Where a host gives its calls no ids, two that begin at once must not come to one.
 _numbering: "WeakKeyDictionary[Gate, asyncio.Lock]" = WeakKeyDictionary()
 
 
 async def answer(
-    host: str, event: dict[str, Any], environ: Mapping[str, str], gate: "Gate", settings: HookSettings
+    host: str, event: dict[str, Any], environ: Mapping[str, str], gate: Gate, settings: HookSettings
 ) -> HookAnswer:
     """What a hook of `host` answers to one event, a JSON object, judged through an open gate. `environ` are the
     variables that the host gave the hook. Where the policy is only observed, the gate was opened so.
@@ -56,7 +63,7 @@ async def answer(
 
 
 class _Hook:
-    def __init__(self, host: HookHost, environ: Mapping[str, str], gate: "Gate", settings: HookSettings) -> None:
+    def __init__(self, host: HookHost, environ: Mapping[str, str], gate: Gate, settings: HookSettings) -> None:
         self.host = host
         self.agent = host.NAME
         self.gate = gate
@@ -110,135 +117,194 @@ class _Hook:
             await self.gate.start(place.key, self.agent, request=text, workdir=place.workdir)
             return
         if event.attended:
-            await self.withdraw(execution)
+            await self.withdraw(place)
         await self.gate.say(place.key, self.agent, text)
 
-    async def withdraw(self, execution: str) -> None:
+    async def withdraw(self, place: EventPlace) -> None:
         """The user has gone on without granting what the host asked: that was a no."""
-        for question in await self.pending(execution):
+        for question in await self.pending(place):
             if not question.approvers and question.quorum == 1:
                 why = "not granted in the host before the next prompt"
-                try:
+                with suppress(ConflictError):  # answered in between
                     await self.gate.operator.deny(question.id, decided_by=self.user, rationale=why)
-                except ConflictError:
-                    continue  # answered in between
 
-    async def pending(self, execution: str) -> "list[Approval]":
-        if not execution:
-            return []
-        return await self.gate.operator.approvals(status="pending", execution_id=execution)
+    async def pending(self, place: EventPlace) -> "list[Approval]":
+        """The open questions of a session, the oldest first."""
+        execution = await self.execution_id(place)
+        return await self.gate.operator.approvals(status="pending", execution_id=execution) if execution else []
 
     # ------------------------------------------------------------ outcomes
 
     async def ended(self, event: CallEnded) -> None:
-        tools = self.tools(event)
-        given: dict[str, Any] = {"result": shortened(event.result)}
+        tools = judged_tools(self.agent, event.tool, event.place.cwd, TABLES[self.agent])
         if event.unknown:
-            given = {"unknown": True}
+            given: dict[str, Any] = {"unknown": True}
         elif event.error is not None:
             given = {"error": {"type": "HostToolError", "message": shortened_text(event.error)}}
-        by = self.user if event.attended else ""
-        async for ids in self.ids(event.place, event.id, tools, ended=True):
-            if any([await self.settle(event.place, one, granted_by=by, **given) for one in ids]):
-                return
+        else:
+            given = {"result": shortened(event.result)}
+        if event.attended:
+            given["granted_by"] = self.user
+        if event.id:
+            await self.settle(event.place, _parts(event.id, tools), **given)
+            return
+        async with self.numbering():
+            equal = await self.equal(event.place, tools)
+            first = next((at for at, step in enumerate(equal) if step.status not in _ENDED), None)
+            for number in [] if first is None else range(first, len(equal) + _TRIES):
+                if await self.settle(event.place, _parts(f"{_digest(tools)}.{number}", tools), **given):
+                    return
 
-    async def settle(self, place: EventPlace, call_id: str, **given: Any) -> bool:
-        return await self.gate.settle(place.key, call_id, self.agent, **given)
+    async def settle(self, place: EventPlace, ids: Sequence[str], **given: Any) -> bool:
+        """Records how the parts of a call ended; True if that was news of one."""
+        return any([await self.gate.settle(place.key, one, self.agent, **given) for one in ids])
+
+    async def equal(self, place: EventPlace, tools: Sequence[JudgedTool]) -> "list[Step]":
+        """The steps of the session that are the same as the first part of a call."""
+        execution = await self.execution_id(place)
+        steps = await self.gate.operator.steps(execution) if execution else []
+        return [step for step in steps if _same(tools[0], step.target, step.args)]
+
+    def numbering(self) -> asyncio.Lock:
+        return _numbering.setdefault(self.gate, asyncio.Lock())
 
     # ------------------------------------------------------------ calls
 
-    def tools(self, event: CallBegins | CallEnded) -> list[JudgedTool]:
-        return judged_tools(self.agent, event.tool, event.place.cwd, TABLES[self.agent])
-
     async def begins(self, call: CallBegins) -> HookAnswer:
-        from rebuno.gate import Allow, Ask, Deny
-
-        tools = self.tools(call)
+        tools = judged_tools(self.agent, call.tool, call.place.cwd, TABLES[self.agent])
         await self.start(call.place)
-        asked_before = await self.asked_before(call, tools)
-        tool, verdict = await self.judged(call, tools, asked_before)
-        if isinstance(verdict, Allow):
-            quiet = self.settings.observe or any(one.quiet for one in tools)
-            return self.host.allowed(call, quiet=quiet)
-        if isinstance(verdict, Ask):
-            return await self.question(call, tool, verdict, asked_before)
-        from rebuno.gate import text
+        before = await self.pending(call.place) if call.asking == "defer" or len(tools) > 1 else []
+        tool: str
+        verdict: Verdict
+        if found := _asked_already(tools, before):
+            # Were the other parts judged, they would use up what was granted to them.
+            tool, verdict = found
+        elif call.id:
+            tool, verdict, _ = await self.judged(call, tools, _parts(call.id, tools))
+        else:
+            async with self.numbering():
+                tool, verdict = await self.numbered(call, tools)
+        if call.id and not call.settles and isinstance(verdict, Allow):
+            await self.settle(call.place, _parts(call.id, tools), result=None)
+        return await self.told(call, tools, tool, verdict, before)
 
-        if isinstance(verdict, Deny):
-            return self.host.denied(call, text.denied(tool, verdict))
-        return self.host.denied(call, _over(tool, verdict))
-
-    async def asked_before(self, call: CallBegins, tools: Sequence[JudgedTool]) -> "list[Approval]":
-        if call.asking != "defer" and len(tools) == 1:
-            return []
-        return await self.pending(await self.execution_id(call.place))
+    async def numbered(self, call: CallBegins, tools: Sequence[JudgedTool]) -> tuple[str, Verdict]:
+        """The verdict on a call to which the host gives no id: it is known by what it is, and counted."""
+        count = len(await self.equal(call.place, tools))
+        for number in range(count, count + _TRIES):
+            ids = _parts(f"{_digest(tools)}.{number}", tools)
+            tool, verdict, taken = await self.judged(call, tools, ids)
+            if not taken:
+                if not call.settles and isinstance(verdict, Allow):
+                    await self.settle(call.place, ids, result=None)
+                return tool, verdict
+        raise ConflictError("this call was made too often to be told from the earlier ones")
 
     async def judged(
-        self, call: CallBegins, tools: Sequence[JudgedTool], waiting: "Sequence[Approval]"
-    ) -> "tuple[str, Verdict]":
-        """The strictest verdict on the parts of a call, and the tool that it is about."""
-        from rebuno.gate import Allow, Ask, Deny, Recorded
+        self, call: CallBegins, tools: Sequence[JudgedTool], ids: Sequence[str]
+    ) -> tuple[str, Verdict, bool]:
+        """The strictest verdict on the parts of a call, the tool that it is about, and whether all have ended."""
+        found: list[tuple[str, Verdict]] = []
+        for one, call_id in zip(tools, ids, strict=True):
+            found.append((one.tool, await self.judge(call, one, call_id)))
+            if isinstance(found[-1][1], Deny):
+                break
+        tool, verdict = min(found, key=lambda pair: _STRICTNESS.index(type(pair[1])))
+        if isinstance(verdict, Deny | Recorded):
+            # What was let in of a call that does not run.
+            let_in = [call_id for (_, part), call_id in zip(found, ids, strict=False) if isinstance(part, Allow)]
+            await self.settle(call.place, let_in, error=_NOT_RUN)
+        return tool, verdict, all(isinstance(part, Recorded) for _, part in found)
 
-        if len(tools) > 1 and (found := _waits_already(tools, waiting)):
-            # Judged, the other parts would use up what was granted to them.
-            return found
-        async for ids in self.ids(call.place, call.id, tools, ended=False):
-            found = []
-            for one, call_id in zip(tools, ids, strict=True):
-                found.append((one.tool, await self.judge(call, one, call_id)))
-                if isinstance(found[-1][1], Deny):
-                    break
-            if not call.id and all(isinstance(verdict, Recorded) for _, verdict in found):
-                continue
-            strictest = min(found, key=lambda pair: [Deny, Recorded, Ask, Allow].index(type(pair[1])))
-            if not isinstance(strictest[1], Allow | Ask):
-                await self.give_up(call.place, found, ids)
-            elif isinstance(strictest[1], Allow) and not call.asking_after:
-                for call_id in ids:
-                    await self.settle(call.place, call_id, result=None)
-            return strictest
-        raise ConflictError("no number is left for this call")
-
-    async def judge(self, call: CallBegins, one: JudgedTool, call_id: str) -> "Verdict":
-        from rebuno.model.definition import Definition
-
-        definition = Definition(one.server, one.server_tool, "") if one.server else None
-        raw = shortened({"host": self.agent, "event": call.event, **call.raw})
+    async def judge(self, call: CallBegins, one: JudgedTool, call_id: str) -> Verdict:
+        key = call.place.key
         verdict = await self.gate.judge(
-            call.place.key, call_id, one.tool, one.args, self.agent, safe=one.safe, definition=definition, call=raw
+            key,
+            call_id,
+            one.tool,
+            one.args,
+            self.agent,
+            safe=one.safe,
+            definition=Definition(one.server, one.server_tool, "") if one.server else None,
+            call=shortened({"event": call.event, **call.raw}),
         )
+        if isinstance(verdict, Ask) and self.settings.wait and not _host_asks(call, verdict):
+            left = self.until - asyncio.get_running_loop().time()
+            seconds = max(0.0, min(self.settings.wait, left))
+            return await self.gate.wait(key, call_id, self.agent, verdict, seconds=seconds)
         return verdict
 
-    async def give_up(self, place: EventPlace, found: "Sequence[tuple[str, Verdict]]", ids: Sequence[str]) -> None:
-        """Ends the parts that were let in of a call that does not run."""
-        from rebuno.gate import Allow
+    # ------------------------------------------------------------ words
 
-        why = {"type": "NotRun", "message": "not run: another part of the same call was refused"}
-        for (_, verdict), call_id in zip(found, ids, strict=False):
-            if isinstance(verdict, Allow):
-                await self.settle(place, call_id, error=why)
-
-    async def question(
-        self, call: CallBegins, tool: str, asked: "Ask", before: "Sequence[Approval]"
+    async def told(
+        self,
+        call: CallBegins,
+        tools: Sequence[JudgedTool],
+        tool: str,
+        verdict: Verdict,
+        before: "Sequence[Approval]",
     ) -> HookAnswer:
-        """What the person, or the model, is told of a question."""
-        from rebuno.gate import text
+        match verdict:
+            case Allow():
+                quiet = self.settings.observe or any(one.quiet for one in tools)
+                return self.host.allowed(call, quiet=quiet)
+            case Ask():
+                return await self.question(call, tool, verdict, before)
+            case Deny():
+                return self.host.denied(call, text.denied(tool, verdict))
+            case Recorded(unknown=True):
+                return self.host.denied(call, text.unknown(tool))
+            case _:
+                return self.host.denied(call, f"this very call of {tool} has ended already, and does not run again")
 
-        message = text.waiting(tool, asked, store=self.settings.db)
-        if call.asking == "ask" and not asked.approvers and asked.quorum == 1:
-            return self.host.asked(call, asked.message or asked.reason or message)
-        if call.asking == "defer":
-            open_now = await self.pending(await self.execution_id(call.place))
-            if any(one.id == asked.approval_id for one in before):
-                # The host loses a call that is put off twice.
-                return self.host.denied(call, message)
-            if open_now and open_now[0].id != asked.approval_id:
-                # Of several calls that are put off the host keeps one.
-                first = open_now[0]
-                return self.host.denied(
-                    call,
-                    f"one at a time: {tool} did not run, since {first.target or 'another call'} waits for a person "
-                    f"(question {first.id}). {message}",
+    async def question(self, call: CallBegins, tool: str, asked: Ask, before: "Sequence[Approval]") -> HookAnswer:
+        """What the person, or the model, is told of a question."""
+        waits = text.waiting(tool, asked, store=self.settings.db)
+        if _host_asks(call, asked):
+            return self.host.asked(call, text.brief(asked.message or asked.reason) or waits)
+        if call.asking != "defer" or any(one.id == asked.approval_id for one in before):
+            # The host loses a call that is put off a second time.
+            return self.host.denied(call, waits)
+        oldest = next(iter(await self.pending(call.place)), None)
+        if oldest is not None and oldest.id != asked.approval_id:
+            # Of several calls that are put off in one turn the host keeps one.
+            first = f"{text.brief(oldest.target, 200)} waits for a person (question {oldest.id})"
+            return self.host.denied(call, f"one at a time: {first}. {waits}")
+        return self.host.asked(call, waits)
+
+
+def _host_asks(call: CallBegins, asked: Ask) -> bool:
+    # The host's user is nobody's approver by name.
+    return call.asking == "ask" and not asked.approvers and asked.quorum == 1
+
+
+def _parts(call_id: str, tools: Sequence[JudgedTool]) -> list[str]:
+    return [call_id] if len(tools) == 1 else [f"{call_id}/{number}" for number in range(len(tools))]
+
+
+def _digest(tools: Sequence[JudgedTool]) -> str:
+    whole = identity.canonical([[one.tool, one.args] for one in tools], "args")
+    return hashlib.sha256(whole.encode()).hexdigest()[:32]
+
+
+def _same(tool: JudgedTool, target: str, args: Any) -> bool:
+    value = args.value() if hasattr(args, "value") else args
+    return target == tool.tool and identity.canonical(value) == identity.canonical(tool.args)
+
+
+def _asked_already(tools: Sequence[JudgedTool], waiting: "Sequence[Approval]") -> tuple[str, Ask] | None:
+    """The question that a part of a call waits for."""
+    for one in tools if len(tools) > 1 else ():
+        for question in waiting:
+            if _same(one, question.target, question.args):
+                asked = Ask(
+                    question.id,
+                    question.message or "",
+                    question.reason or "",
+                    question.rule_id or "",
+                    question.step_id,
+                    tuple(question.approvers),
+                    question.quorum,
                 )
-            return self.host.asked(call, message)
-        return self.host.denied(call, message)
+                return one.tool, asked
+    return None

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -98,7 +98,7 @@ def settings_of(value: Any) -> HookSettings:
         raise ValidationError("they are no JSON object")
     if value.get("version") != _VERSION:
         raise ValidationError(f"their `version` is not {_VERSION}; they were written by another version of rebuno")
-    fields = {}
+    fields: dict[str, Any] = {}
     for name, given in value.items():
         if name == "version":
             continue
@@ -173,7 +173,7 @@ def _port(name: str, value: Any) -> int:
     return value
 
 
-_READERS: Final = {
+_READERS: Final[dict[str, Callable[[str, Any], Any]]] = {
     "policy": _policy,
     "db": _text,
     "observe": _flag,
