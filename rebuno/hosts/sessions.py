@@ -264,13 +264,24 @@ class _Hook:
             return self.host.asked(call, text.brief(asked.message or asked.reason) or waits)
         if call.asking != "defer" or any(one.id == asked.approval_id for one in before):
             # The host loses a call that is put off a second time.
-            return self.host.denied(call, waits)
+            return self.host.denied(call, await self.refusals(call.place, asked) + waits)
         oldest = next(iter(await self.pending(call.place)), None)
         if oldest is not None and oldest.id != asked.approval_id:
             # Of several calls that are put off in one turn the host keeps one.
             first = f"{text.brief(oldest.target, 200)} waits for a person (question {oldest.id})"
             return self.host.denied(call, f"one at a time: {first}. {waits}")
         return self.host.asked(call, waits)
+
+    async def refusals(self, place: EventPlace, asked: Ask) -> str:
+        """What a person said who denied such a call before. A host that gives a call a new id each time would not learn
+        of it, as it is asked about anew."""
+        operator, execution = self.gate.operator, await self.execution_id(place)
+        question = await operator.approval(asked.approval_id)
+        for one in reversed(await operator.approvals(status="denied", execution_id=execution)):
+            if one.target == question.target and one.args == question.args:
+                why = f": {text.brief(one.rationale)}" if one.rationale else ""
+                return f"{text.brief(one.decided_by or 'A person', 200)} has denied this call before{why}. "
+        return ""
 
 
 def _host_asks(call: CallBegins, asked: Ask) -> bool:

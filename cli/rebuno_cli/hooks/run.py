@@ -6,7 +6,7 @@ import sys
 import click
 
 from rebuno.hosts import HOSTS
-from rebuno_cli.options import Number
+from rebuno_cli import ages
 
 
 @click.command("run")
@@ -17,9 +17,9 @@ from rebuno_cli.options import Number
 )
 @click.option("--db", metavar="PATH", help="The store's file, or its URL; else the settings'.")
 @click.option("--observe", is_flag=True, help="Decide and record, and stop nothing.")
-@click.option("--wait", type=Number(0, 86_400), metavar="SECONDS", help="Hold the hook open for a person's answer.")
+@click.option("--wait", metavar="TIME", help="Hold the hook open for a person's answer: `5m`.")
 @click.option(
-    "--timeout", type=Number(1, 86_400), metavar="SECONDS", help="After how long the host gives the hook up; else 60."
+    "--timeout", metavar="TIME", help="After how long the host gives the hook up; else the settings', else 60s."
 )
 def run(
     host: str,
@@ -27,16 +27,22 @@ def run(
     policy: tuple[str, ...],
     db: str | None,
     observe: bool,
-    wait: float | None,
-    timeout: float | None,
+    wait: str | None,
+    timeout: str | None,
 ) -> int:
     """Answer one event of a coding agent, in its own words. The host calls this; `hook install` tells it to.
 
     Exit code 0 with the answer, or 2 with one sentence where the call must not run or there is no answer, whatever the
     reason. With `--observe` always 0.
     """
-    given = {"policy": policy, "db": db, "observe": observe, "wait": wait, "timeout": timeout}
     try:
+        given = {
+            "policy": policy,
+            "db": db,
+            "observe": observe,
+            "wait": wait and ages.seconds("--wait", wait),
+            "timeout": timeout and ages.seconds("--timeout", timeout),
+        }
         from rebuno.hosts.run import run_hook
 
         answer = run_hook(host, sys.stdin.buffer, os.environ, path=settings, given=given)
@@ -51,11 +57,12 @@ def run(
 
 
 def _last_words(error: BaseException) -> None:
-    said = f"rebuno hook: no answer, so the call must not run: {type(error).__name__}: {error}"
+    said = " ".join(f"rebuno: the call must not run: {type(error).__name__}: {error}".split())[:500]
     try:
-        os.write(2, f"{said.splitlines()[0][:500]}\n".encode("utf-8", "replace"))
-        # What is still in the buffers would fail again as the interpreter closes the streams.
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, 1)
-    except OSError:
+        sys.stderr.write(f"{said}\n")
+        sys.stderr.flush()
+        if isinstance(error, BrokenPipeError):
+            # What is left in the buffer would fail again as the interpreter closes the stream, with another exit code.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
         pass

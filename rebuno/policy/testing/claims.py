@@ -116,7 +116,6 @@ class CompiledClaim:
             return self._verdict is Verdict.ALLOW and facts.tests <= MAX_ELEMENT_TESTS
         return answer
 
-
     def _check(self, when: tree.Expr, folder: str) -> Check:
         folder = folder if of_session(self._bundle) else ""
         found = self._checks.get(folder)
