@@ -177,7 +177,7 @@ async def test_the_user_of_an_attended_session_answers_in_the_host(opened: Openi
 
 @in_loop
 async def test_the_user_of_the_host_is_nobodys_approver(opened: Opening) -> None:
-    """A question to a person by name is not put to whoever sits there."""
+    """A question to a person by name is not put to the person who sits there."""
     async with opened(CLAUDE, environ=ATTENDED) as hooks:
         await hooks.prompt("ship it")
         answer = await hooks.shell("deploy", "t1")
