@@ -60,6 +60,8 @@ _TELLING: Final = frozenset(
 _TYPED_BY: Final = ("user", "sdk")
 # What the host puts in a prompt's place, in versions that do not say who wrote it.
 _NOTICES: Final = ("<task-notification", "<system-reminder", "<local-command-", "<command-", "<bash-")
+# What it says for a user who resumes a session without a word.
+_GOES_ON: Final = "Continue from where you left off."
 
 
 def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
@@ -82,7 +84,8 @@ def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
             text = fields.text("prompt")
             by = fields.maybe("source")
             typed = by in _TYPED_BY if by else not text.lstrip().startswith(_NOTICES)
-            return Prompted(place, text, typed and not place.subagent, attended)
+            typed = typed and text.strip() != _GOES_ON and not place.subagent
+            return Prompted(place, text, typed, attended)
         case "PostToolUse":
             result = plain_result(event.get("tool_response"))
             return CallEnded(place, name, fields.id("tool_use_id"), _tool(fields), result, attended=attended)

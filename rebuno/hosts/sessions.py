@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _LONGEST_TURN: Final = 65_536
 # What is left of the hook's time when a question is given up, in seconds.
 _SPARE: Final = 2.0
+# A session ends after so many seconds without a call; hosts do not always say that it has ended.
+_IDLE: Final = 86_400.0
 # How many numbers are tried for a call without an id.
 _TRIES: Final = 64
 _ENDED: Final = frozenset({"succeeded", "failed", "denied", "cancelled"})
@@ -79,20 +81,26 @@ class _Hook:
                 await self.ended(event)
             case Prompted() if event.typed and event.text.strip():
                 await self.prompted(event)
-            case SessionBegun() if event.resumed:
-                await self.start(event.place, resumed=True)
+            case SessionBegun():
+                await self.session_begun(event)
             case SubagentBegun(place=place):
                 await self.start(place)
             case SubagentEnded(place=place) | SessionEnded(place=place):
                 await self.gate.end(place.key, self.agent)
             case TurnInterrupted(place=place) if await self.execution_id(place):
                 await self.start(place, resumed=True)
-            case Prompted() | SessionBegun() | TurnInterrupted() | Noticed():
-                # A session without a prompt is none yet: its first prompt is its input.
+            case Prompted() | TurnInterrupted() | Noticed():
                 pass
         return NOTHING
 
     # ------------------------------------------------------------ sessions
+
+    async def session_begun(self, event: SessionBegun) -> None:
+        # A session without a prompt is none yet: its first prompt is its input.
+        if event.resumed:
+            await self.start(event.place, resumed=True)
+        await self.gate.idle(seconds=_IDLE)
+        await self.gate.operator.sweep(retention=self.settings.retention)
 
     async def start(self, place: EventPlace, *, resumed: bool = False) -> None:
         parent = place.session if place.subagent else ""
@@ -132,6 +140,13 @@ class _Hook:
         """The open questions of a session, the oldest first."""
         execution = await self.execution_id(place)
         return await self.gate.operator.approvals(status="pending", execution_id=execution) if execution else []
+
+    async def of_this_turn(self, place: EventPlace) -> "list[Approval]":
+        """The open questions that were asked since the user's last prompt, the oldest first."""
+        turns = (await self.gate.operator.execution(place.key)).turns
+        since = turns[-1].at if turns else None
+        pending = await self.pending(place)
+        return [one for one in pending if since is None or one.created_at is None or one.created_at >= since]
 
     # ------------------------------------------------------------ outcomes
 
@@ -265,7 +280,7 @@ class _Hook:
         if call.asking != "defer" or any(one.id == asked.approval_id for one in before):
             # The host loses a call that is put off a second time.
             return self.host.denied(call, await self.refusals(call.place, asked) + waits)
-        oldest = next(iter(await self.pending(call.place)), None)
+        oldest = next(iter(await self.of_this_turn(call.place)), None)
         if oldest is not None and oldest.id != asked.approval_id:
             # Of several calls that are put off in one turn the host keeps one.
             first = f"{text.brief(oldest.target, 200)} waits for a person (question {oldest.id})"
