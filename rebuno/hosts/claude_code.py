@@ -116,16 +116,16 @@ def _own(place: EventPlace, fields: EventFields) -> EventPlace:
 def _call(name: str, fields: EventFields, place: EventPlace, environ: Mapping[str, str]) -> CallBegins:
     raw = fields.some("tool_name", "tool_input", "cwd", "permission_mode", "agent_type", "mcp_server", "command_name")
     own = fields.id("tool_use_id")
-    return CallBegins(place, name, own, _tool(fields), raw, _asking(name, place, environ), name == "PreToolUse")
+    asking = _asking(fields, place, environ) if name == "PreToolUse" else "refuse"
+    return CallBegins(place, name, own, _tool(fields), raw, asking, settles=name == "PreToolUse")
 
 
-def _asking(name: str, place: EventPlace, environ: Mapping[str, str]) -> Asking:
-    if name != "PreToolUse":
-        return "refuse"
+def _asking(fields: EventFields, place: EventPlace, environ: Mapping[str, str]) -> Asking:
     attended = environ.get("CLAUDE_CODE_SESSION_ATTENDED", "")
     entry = environ.get("CLAUDE_CODE_ENTRYPOINT", "")
     if attended == "1" or (not attended and entry == "cli"):
-        return "ask"
+        # In this mode a model answers the host's questions.
+        return "refuse" if fields.maybe("permission_mode") == "auto" else "ask"
     # A subagent's call that is put off is not asked about again as the session is resumed.
     return "defer" if not place.subagent and entry in ("sdk-cli", "") else "refuse"
 

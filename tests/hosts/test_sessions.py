@@ -221,6 +221,27 @@ async def test_the_user_of_an_attended_session_answers_in_the_host(opened: Openi
         assert decision(await hooks.shell("make b", "t2")) == "deny"
 
 
+@pytest.mark.parametrize(
+    ("environ", "more", "expected"),
+    [
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "1"}, {"permission_mode": "bypassPermissions"}, "ask"),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "1"}, {"permission_mode": "auto"}, "deny"),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "0", "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {}, "defer"),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "0", "CLAUDE_CODE_ENTRYPOINT": "sdk-py"}, {}, "deny"),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "0", "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {"agent_id": "sub-1"}, "deny"),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "", "CLAUDE_CODE_ENTRYPOINT": "cli"}, {}, "ask"),
+    ],
+)
+@in_loop
+async def test_who_answers_in_claude_code(
+    environ: dict[str, str], more: dict[str, str], expected: str, opened: Opening
+) -> None:
+    """The user who sits there, the one who resumes the session, or the one who is told of the question."""
+    async with opened(CLAUDE, environ=environ) as hooks:
+        await hooks.prompt("build it")
+        assert decision(await hooks.shell("make", "t1", **more)) == expected
+
+
 @in_loop
 async def test_the_user_of_the_host_is_nobodys_approver(opened: Opening) -> None:
     """A question to a person by name is not put to the person who sits there."""
