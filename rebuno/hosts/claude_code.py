@@ -115,6 +115,9 @@ def _own(place: EventPlace, fields: EventFields) -> EventPlace:
 
 def _call(name: str, fields: EventFields, place: EventPlace, environ: Mapping[str, str]) -> CallBegins:
     raw = fields.some("tool_name", "tool_input", "cwd", "permission_mode", "agent_type", "mcp_server", "command_name")
+    # A second hook of the same process is told from the process that resumes the session.
+    if process := environ.get("CLAUDE_PID"):
+        raw["process"] = process
     own = fields.id("tool_use_id")
     asking = _asking(fields, place, environ) if name == "PreToolUse" else "refuse"
     return CallBegins(place, name, own, _tool(fields), raw, asking, settles=name == "PreToolUse")

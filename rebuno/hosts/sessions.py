@@ -277,8 +277,7 @@ class _Hook:
         waits = text.waiting(tool, asked, store=self.settings.db)
         if _host_asks(call, asked):
             return self.host.asked(call, text.brief(asked.message or asked.reason) or waits)
-        if call.asking != "defer" or any(one.id == asked.approval_id for one in before):
-            # The host loses a call that is put off a second time.
+        if call.asking != "defer" or not await self.put_off_first(call, asked, before):
             return self.host.denied(call, await self.refusals(call.place, asked) + waits)
         oldest = next(iter(await self.of_this_turn(call.place)), None)
         if oldest is not None and oldest.id != asked.approval_id:
@@ -286,6 +285,20 @@ class _Hook:
             first = f"{text.brief(oldest.target, 200)} waits for a person (question {oldest.id})"
             return self.host.denied(call, f"one at a time: {first}. {waits}")
         return self.host.asked(call, waits)
+
+    async def put_off_first(self, call: CallBegins, asked: Ask, before: "Sequence[Approval]") -> bool:
+        """Whether it is this call that is put off, and for the first time: the host loses an equal call beside it, and
+        one that is put off again as the session is resumed. A second hook of the same call gets the same answer."""
+        execution = await self.execution_id(call.place)
+        for event in await self.gate.operator.events(execution):
+            said = event.payload.get("call")
+            if event.payload.get("step_id") == asked.step_id and isinstance(said, dict):
+                raw = said.get("raw")
+                process = raw.get("process") if isinstance(raw, dict) else None
+                again = any(one.id == asked.approval_id for one in before)
+                same = process == call.raw.get("process") if process else not again
+                return said.get("id") == call.id and same
+        return False
 
     async def refusals(self, place: EventPlace, asked: Ask) -> str:
         """What a person said who denied such a call before. A host that gives a call a new id each time would not learn

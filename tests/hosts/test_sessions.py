@@ -158,6 +158,27 @@ async def test_one_call_of_a_turn_is_put_off_and_none_twice(opened: Opening) -> 
 
 
 @in_loop
+async def test_a_second_hook_gives_the_same_answer(opened: Opening) -> None:
+    """Of the user and of the project, say. A process that resumes the session is another one."""
+    async with opened(CLAUDE, environ={"CLAUDE_PID": "100"}) as hooks:
+        await hooks.prompt("build it")
+        answers = await asyncio.gather(hooks.shell("make", "t1"), hooks.shell("make", "t1"))
+        assert [decision(one) for one in answers] == ["defer", "defer"]
+        assert decision(await hooks.shell("make", "t1")) == "defer"
+    async with opened(CLAUDE, environ={"CLAUDE_PID": "200"}) as hooks:
+        assert decision(await hooks.shell("make", "t1")) == "deny"
+
+
+@in_loop
+async def test_one_of_two_equal_calls_is_put_off(opened: Opening) -> None:
+    """The host would lose the other one."""
+    async with opened(CLAUDE, environ={"CLAUDE_PID": "100"}) as hooks:
+        await hooks.prompt("build it")
+        answers = await asyncio.gather(hooks.shell("make", "t1"), hooks.shell("make", "t2"))
+        assert sorted(decision(one) for one in answers) == ["defer", "deny"]
+
+
+@in_loop
 async def test_a_question_of_an_earlier_turn_holds_up_no_other(opened: Opening) -> None:
     """The host has let go of the call by then."""
     async with opened(CLAUDE) as hooks:
