@@ -74,7 +74,6 @@ def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
         fields.folder("cwd"),
         project_folder(environ.get("CLAUDE_PROJECT_DIR", ""), environ),
     )
-    attended = environ.get("CLAUDE_CODE_SESSION_ATTENDED", "") == "1"
     match name:
         case "SessionStart":
             workdir = place.workdir or project_folder(place.cwd, environ)
@@ -85,10 +84,11 @@ def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
             by = fields.maybe("source")
             typed = by in _TYPED_BY if by else not text.lstrip().startswith(_NOTICES)
             typed = typed and text.strip() != _GOES_ON and not place.subagent
-            return Prompted(place, text, typed, attended)
+            return Prompted(place, text, typed)
         case "PostToolUse":
             result = plain_result(event.get("tool_response"))
-            return CallEnded(place, name, fields.id("tool_use_id"), _tool(fields), result, attended=attended)
+            asked = _asking(fields, place, environ) == "ask"
+            return CallEnded(place, name, fields.id("tool_use_id"), _tool(fields), result, asked=asked)
         case "PostToolUseFailure":
             error = fields.maybe("error") or "the tool failed and gave no reason"
             stopped = event.get("is_interrupt") is True

@@ -42,7 +42,6 @@ class Prompted:
     place: EventPlace
     text: str
     typed: bool = True
-    attended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,8 @@ class CallBegins:
 
 @dataclass(frozen=True, slots=True)
 class CallEnded:
-    """A call has ended: with `result`, with `error`, or, where it was interrupted, nobody knows how (`unknown`)."""
+    """A call has ended: with `result`, with `error`, or, where it was interrupted, nobody knows how (`unknown`). `asked`
+    tells that the host had its user answer, if there was a question."""
 
     place: EventPlace
     event: str
@@ -85,7 +85,7 @@ class CallEnded:
     result: Any = None
     error: str | None = None
     unknown: bool = False
-    attended: bool = False
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ class _Hook:
             case SubagentBegun(place=place):
                 await self.start(place)
             case SubagentEnded(place=place) | SessionEnded(place=place):
+                await self.withdraw(place)
                 await self.gate.end(place.key, self.agent)
             case TurnInterrupted(place=place) if await self.execution_id(place):
                 await self.start(place, resumed=True)
@@ -124,17 +125,28 @@ class _Hook:
         if not execution:
             await self.gate.start(place.key, self.agent, request=text, workdir=place.workdir)
             return
-        if event.attended:
-            await self.withdraw(place)
+        await self.withdraw(place)
         await self.gate.say(place.key, self.agent, text)
 
     async def withdraw(self, place: EventPlace) -> None:
-        """The user has gone on without granting what the host asked: that was a no."""
-        for question in await self.pending(place):
-            if not question.approvers and question.quorum == 1:
-                why = "not granted in the host before the next prompt"
+        """Denies the questions that the host has put to its user, who has gone on without letting the calls run."""
+        if not (pending := await self.pending(place)):
+            return
+        calls = await self.first_calls(place)
+        for question in pending:
+            if _raw(calls.get(question.step_id)).get("asking") == "ask":
                 with suppress(ConflictError):  # answered in between
+                    why = "not granted in the host"
                     await self.gate.operator.deny(question.id, decided_by=self.user, rationale=why)
+
+    async def first_calls(self, place: EventPlace) -> dict[str, dict[str, Any]]:
+        """Of each step of the session the call that it was first judged for: its `id`, and the host's words (`raw`)."""
+        found: dict[str, dict[str, Any]] = {}
+        for event in await self.gate.operator.events(await self.execution_id(place)):
+            call, step = event.payload.get("call"), event.payload.get("step_id")
+            if isinstance(call, dict) and isinstance(step, str):
+                found.setdefault(step, call)
+        return found
 
     async def pending(self, place: EventPlace) -> "list[Approval]":
         """The open questions of a session, the oldest first."""
@@ -158,7 +170,7 @@ class _Hook:
             given = {"error": {"type": "HostToolError", "message": shortened_text(event.error)}}
         else:
             given = {"result": shortened(event.result)}
-        if event.attended:
+        if event.asked:
             given["granted_by"] = self.user
         if event.id:
             await self.settle(event.place, _parts(event.id, tools), **given)
@@ -241,7 +253,7 @@ class _Hook:
             self.agent,
             safe=one.safe,
             definition=Definition(one.server, one.server_tool, "") if one.server else None,
-            call=shortened({"event": call.event, **call.raw}),
+            call=shortened({"event": call.event, "asking": call.asking, **call.raw}),
         )
         if isinstance(verdict, Ask) and self.settings.wait and not _host_asks(call, verdict):
             left = self.until - asyncio.get_running_loop().time()
@@ -289,16 +301,12 @@ class _Hook:
     async def put_off_first(self, call: CallBegins, asked: Ask, before: "Sequence[Approval]") -> bool:
         """Whether it is this call that is put off, and for the first time: the host loses an equal call beside it, and
         one that is put off again as the session is resumed. A second hook of the same call gets the same answer."""
-        execution = await self.execution_id(call.place)
-        for event in await self.gate.operator.events(execution):
-            said = event.payload.get("call")
-            if event.payload.get("step_id") == asked.step_id and isinstance(said, dict):
-                raw = said.get("raw")
-                process = raw.get("process") if isinstance(raw, dict) else None
-                again = any(one.id == asked.approval_id for one in before)
-                same = process == call.raw.get("process") if process else not again
-                return said.get("id") == call.id and same
-        return False
+        first = (await self.first_calls(call.place)).get(asked.step_id)
+        if first is None or first.get("id") != call.id:
+            return False
+        if process := _raw(first).get("process"):
+            return bool(process == call.raw.get("process"))
+        return all(one.id != asked.approval_id for one in before)
 
     async def refusals(self, place: EventPlace, asked: Ask) -> str:
         """What a person said who denied such a call before. A host that gives a call a new id each time would not learn
@@ -310,6 +318,11 @@ class _Hook:
                 why = f": {text.brief(one.rationale)}" if one.rationale else ""
                 return f"{text.brief(one.decided_by or 'A person', 200)} has denied this call before{why}. "
         return ""
+
+
+def _raw(call: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    raw = call.get("raw") if call else None
+    return raw if isinstance(raw, dict) else {}
 
 
 def _host_asks(call: CallBegins, asked: Ask) -> bool:

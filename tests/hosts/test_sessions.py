@@ -240,6 +240,24 @@ async def test_the_user_of_an_attended_session_answers_in_the_host(opened: Openi
         await hooks.prompt("no, look first")
         assert [one.status for one in await hooks.gate.operator.approvals()] == ["granted", "denied"]
         assert decision(await hooks.shell("make b", "t2")) == "deny"
+        assert decision(await hooks.shell("make", "t3", permission_mode="auto")) == "deny"
+        await hooks.prompt("still there?")
+        assert [one.status for one in await hooks.gate.operator.approvals()] == ["granted", "denied", "pending"]
+
+
+@in_loop
+async def test_a_question_that_the_user_left_ends_with_the_session(opened: Opening) -> None:
+    """Or with the subagent whose call it was."""
+    async with opened(CLAUDE, environ=ATTENDED) as hooks:
+        await hooks.prompt("build it")
+        inner = {"agent_id": "sub-1", "agent_type": "Explore"}
+        assert decision(await hooks.shell("make", "t1", **inner)) == "ask"
+        assert decision(await hooks.shell("make", "t2")) == "ask"
+        await hooks.send(hooks.event("SubagentStop", **inner))
+        assert await hooks.steps(f"{hooks.session}/sub-1") == [("shell", "denied")]
+        await hooks.send(hooks.event("SessionEnd", reason="other"))
+        executions = await hooks.gate.operator.executions()
+        assert [one.status for one in executions] == ["completed", "completed"]
 
 
 @pytest.mark.parametrize(
