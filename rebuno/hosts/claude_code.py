@@ -92,8 +92,8 @@ def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
         case "PostToolUseFailure":
             error = fields.maybe("error") or "the tool failed and gave no reason"
             stopped = event.get("is_interrupt") is True
-            tool = _tool(fields)
-            return CallEnded(place, name, fields.id("tool_use_id"), tool, error=error, unknown=stopped)
+            tool, asked = _tool(fields), _asking(fields, place, environ) == "ask"
+            return CallEnded(place, name, fields.id("tool_use_id"), tool, error=error, unknown=stopped, asked=asked)
         case "SubagentStart":
             return SubagentBegun(_own(place, fields))
         case "SubagentStop":

@@ -75,8 +75,8 @@ class CallBegins:
 
 @dataclass(frozen=True, slots=True)
 class CallEnded:
-    """A call has ended: with `result`, with `error`, or, where it was interrupted, nobody knows how (`unknown`). `asked`
-    tells that the host had its user answer, if there was a question."""
+    """A call has ended: with `result`, with `error`, or, where it was interrupted, nobody knows how (`unknown`).
+    `asked` tells that the host had its user answer, if there was a question."""
 
     place: EventPlace
     event: str

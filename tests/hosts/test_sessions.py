@@ -246,6 +246,18 @@ async def test_the_user_of_an_attended_session_answers_in_the_host(opened: Openi
 
 
 @in_loop
+async def test_what_the_user_let_run_may_fail(opened: Opening) -> None:
+    """It was granted all the same."""
+    async with opened(CLAUDE, environ=ATTENDED) as hooks:
+        await hooks.prompt("build it")
+        assert decision(await hooks.shell("make", "t1")) == "ask"
+        failed = {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "t1", "error": "exit code 2"}
+        await hooks.send(hooks.event("PostToolUseFailure", **failed))
+        assert await hooks.steps() == [("shell", "failed")]
+        assert [one.status for one in await hooks.gate.operator.approvals()] == ["granted"]
+
+
+@in_loop
 async def test_a_question_that_the_user_left_ends_with_the_session(opened: Opening) -> None:
     """Or with the subagent whose call it was."""
     async with opened(CLAUDE, environ=ATTENDED) as hooks:
