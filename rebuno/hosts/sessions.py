@@ -32,7 +32,7 @@ from rebuno.model import identity
 from rebuno.model.definition import Definition
 
 if TYPE_CHECKING:
-    from rebuno.types import Approval, Step
+    from rebuno.types import Approval, Execution, Step
 
 # Of a turn, in bytes: the kernel takes no longer one.
 _LONGEST_TURN: Final = 65_536
@@ -40,6 +40,8 @@ _LONGEST_TURN: Final = 65_536
 _SPARE: Final = 2.0
 # A session ends after so many seconds without a call; hosts do not always say that it has ended.
 _IDLE: Final = 86_400.0
+# How many executions are looked through for one whose id is that of others too.
+_MOST: Final = 10_000
 # How many numbers are tried for a call without an id.
 _TRIES: Final = 64
 _ENDED: Final = frozenset({"succeeded", "failed", "denied", "cancelled"})
@@ -111,13 +113,23 @@ class _Hook:
 
     async def execution_id(self, place: EventPlace) -> str:
         """The id of the session's execution, empty where there is none yet."""
+
+        def own(one: "Execution") -> bool:
+            key = one.idempotency_key or ""
+            return one.agent_id == self.agent and (key == place.key or key.startswith(f"{place.key}~"))
+
+        operator = self.gate.operator
         try:
-            return (await self.gate.operator.execution(place.key)).id
+            found = await operator.execution(place.key)
         except NotFoundError:
             return ""
         except ConflictError:
-            # It stands for several: of other agents, or because their ids begin so.
-            return ""
+            found = None
+        if found is not None and own(found):
+            return found.id
+        # A session of another host has this id, or the id of an execution begins so.
+        others = await operator.executions(agent_id=self.agent, limit=_MOST)
+        return next((one.id for one in others if own(one)), "")
 
     async def prompted(self, event: Prompted) -> None:
         place, text = event.place, shortened_text(event.text, _LONGEST_TURN)
@@ -155,7 +167,7 @@ class _Hook:
 
     async def of_this_turn(self, place: EventPlace) -> "list[Approval]":
         """The open questions that were asked since the user's last prompt, the oldest first."""
-        turns = (await self.gate.operator.execution(place.key)).turns
+        turns = (await self.gate.operator.execution(await self.execution_id(place))).turns
         since = turns[-1].at if turns else None
         pending = await self.pending(place)
         return [one for one in pending if since is None or one.created_at is None or one.created_at >= since]

@@ -399,6 +399,23 @@ async def test_a_host_without_ids_counts_equal_calls(opened: Opening) -> None:
         assert [step.status for step in steps[3:]] == ["executing"]
 
 
+@in_loop
+async def test_sessions_of_two_hosts_may_have_one_id(opened: Opening) -> None:
+    """Each host sees its own: its calls, its turns, its questions."""
+    for host in (CLAUDE, GEMINI):
+        async with opened(host) as hooks:
+            for number in range(2):
+                await hooks.prompt(f"go {number}")
+                assert decision(await hooks.shell("ls", f"t{number}")) == "allow"
+                await hooks.ran("ls", f"t{number}")
+            await hooks.shell("make", "t9")
+            (execution,) = await hooks.gate.operator.executions(agent_id=host)
+            assert execution.input == {"request": "go 0"}
+            assert (await hooks.gate.operator.execution(execution.id)).workdir == P
+            steps = await hooks.gate.operator.steps(execution.id)
+            assert [step.status for step in steps] == ["succeeded", "succeeded", "awaiting_approval"]
+
+
 @pytest.mark.parametrize("host", [CLAUDE, CODEX])
 @in_loop
 async def test_a_subagent_is_a_child(host: str, opened: Opening) -> None:
