@@ -1,5 +1,6 @@
 """Events as the hosts send them, and a bundle that says yes, no and perhaps."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -131,6 +132,38 @@ def before_event(hooks: Hooks, tool: str, given: dict[str, Any], id: str = "t1",
     if hooks.host == "gemini-cli":
         return hooks.event("BeforeTool", timestamp="2026-01-01T00:00:00Z", tool_name=tool, tool_input=given, **more)
     return hooks.event("PreToolUse", tool_name=tool, tool_input=given, tool_use_id=id, **more)
+
+
+def decision(answer: HookAnswer) -> str:
+    """What a host takes an answer for: `allow`, `deny`, `ask` or `defer`."""
+    if answer.code == 2 and answer.stderr.strip():
+        return "deny"
+    assert answer.code == 0
+    said = json.loads(answer.stdout) if answer.stdout else {}
+    own = said.get("hookSpecificOutput", {})
+    if own:
+        assert own["hookEventName"] == "PreToolUse"
+        if own["permissionDecision"] != "allow":
+            assert own["permissionDecisionReason"]
+        return str(own["permissionDecision"])
+    if said.get("decision") == "deny":
+        assert said["reason"]
+    return str(said.get("decision", "allow"))
+
+
+def told(answer: HookAnswer) -> str:
+    """The words of a refusal."""
+    if answer.code == 2:
+        return answer.stderr
+    said = json.loads(answer.stdout)
+    return str(said.get("reason") or said["hookSpecificOutput"]["permissionDecisionReason"])
+
+
+async def question(hooks: Hooks, ref: str = "") -> str:
+    """The id of the only open question of the session."""
+    execution = await hooks.gate.operator.execution(ref or hooks.session)
+    (found,) = await hooks.gate.operator.approvals(status="pending", execution_id=execution.id)
+    return found.id
 
 
 def bundle_in(folder: Path) -> Path:
