@@ -231,6 +231,20 @@ class UsedLimit(Model):
     frees_at: Annotated[Moment, Absent.LEFT_OUT] = Moment()
 
 
+class Stop(Model):
+    """A standing denial: nothing of the agent `agent_id`, or of the tools that the pattern `tool` matches, starts until
+    it is lifted; where both are None, nothing at all. `lifted_at` is None while it stands."""
+
+    id: str
+    agent_id: Text = None
+    tool: Text = None
+    reason: Text = None
+    created_by: str = ""
+    created_at: Moment = Moment()
+    lifted_by: Text = None
+    lifted_at: Moment = Moment()
+
+
 class Execution(Model):
     """One run of an agent. `head_hash` is the hex hash of its newest event, `blocked_on` what it waits for, `failure`
     what its handler raised, `turns` what the user wrote after it began, `workdir` the folder that it works in (both

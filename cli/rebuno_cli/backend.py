@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Execution,
         NewApiKey,
         Step,
+        Stop,
         Tested,
         ToolDefinition,
         UsedLimit,
@@ -95,6 +96,19 @@ class Backend(Protocol):
 
     async def limits(self) -> "Sequence[UsedLimit]":
         """What is taken from limits."""
+        ...
+
+    async def stop(self, *, agent: str, tool: str, everything: bool, reason: str, by: str) -> "Stop":
+        """Stops an agent, tools or everything; `by` is who does so, empty for the login's own name. A server goes by
+        its key."""
+        ...
+
+    async def stops(self, *, lifted: bool) -> "Sequence[Stop]":
+        """What is stopped, oldest first."""
+        ...
+
+    async def lift(self, ref: str, *, by: str) -> "Stop":
+        """Ends a stop."""
         ...
 
     async def approval(self, ref: str) -> "Approval":

@@ -9,7 +9,7 @@ from rebuno import types
 from rebuno.errors import ForbiddenError, NotFoundError, ValidationError
 from rebuno.kernel import Panel, Timeline, compose_timeline
 from rebuno.sdk.client import Client
-from rebuno.types import Approval, Event, Execution, Step, UsedLimit
+from rebuno.types import Approval, Event, Execution, Step, Stop, UsedLimit
 from rebuno_cli import from_log
 from rebuno_cli.ids import beginning, only
 
@@ -99,8 +99,7 @@ class HttpBackend:
         return from_log.execution(made, ())
 
     async def say(self, ref: str, text: str, *, by: str) -> Execution:
-        if by:
-            raise ValidationError("a server goes by its key; leave out `--as`")
+        _by_key(by)
         found = await self._find(ref)
         await self._client.say(found.id, text)
         return await self.execution(found.id)
@@ -158,6 +157,18 @@ class HttpBackend:
 
     async def limits(self) -> list[UsedLimit]:
         return await self._client.list_limits()
+
+    async def stop(self, *, agent: str, tool: str, everything: bool, reason: str, by: str) -> Stop:
+        _by_key(by)
+        return await self._client.stop(agent_id=agent, tool=tool, everything=everything, reason=reason)
+
+    async def stops(self, *, lifted: bool) -> list[Stop]:
+        return await self._client.list_stops(lifted=lifted)
+
+    async def lift(self, ref: str, *, by: str) -> Stop:
+        _by_key(by)
+        every = [one.id for one in await self._client.list_stops(lifted=True)]
+        return await self._client.lift(only("stop", ref, beginning(ref, every)))
 
     async def approval(self, ref: str) -> Approval:
         found = await self._client.get_approval(await self._approval_id(ref))
@@ -234,3 +245,8 @@ class HttpBackend:
     async def _key(self, ref: str) -> types.ApiKey:
         found = {key.id: key for key in await self._client.list_keys()}
         return found[only("key", ref, beginning(ref, found))]
+
+
+def _by_key(by: str) -> None:
+    if by:
+        raise ValidationError("a server goes by its key; leave out `--as`")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rebuno import types
     from rebuno.journal import records
     from rebuno.kernel import Panel, Serving, Timeline
-    from rebuno.types import Approval, Event, Execution, Step, UsedLimit
+    from rebuno.types import Approval, Event, Execution, Step, Stop, UsedLimit
 
 _REASON: Final = "cancelled"
 _PAGE: Final = 1000
@@ -128,6 +128,18 @@ class StoreBackend:
 
     async def limits(self) -> "list[UsedLimit]":
         return await self._operator.limits()
+
+    async def stop(self, *, agent: str, tool: str, everything: bool, reason: str, by: str) -> "Stop":
+        return await self._operator.stop(
+            agent=agent, tool=tool, everything=everything, reason=reason, by=by or _login("")
+        )
+
+    async def stops(self, *, lifted: bool) -> "list[Stop]":
+        return await self._operator.stops(lifted=lifted)
+
+    async def lift(self, ref: str, *, by: str) -> "Stop":
+        every = [one.id for one in await self._operator.stops(lifted=True)]
+        return await self._operator.lift(only("stop", ref, beginning(ref, every)), by=by or _login(""))
 
     async def approval(self, ref: str) -> "Approval":
         try:

@@ -78,10 +78,13 @@ _NOUNS: Final = {
 _OTHERS: Final = {
     "effects": "effects:effects",
     "limits": "limits:limits",
+    "stop": "stops:stop",
     "dev": "serve.dev:dev",
     "server": "serve.server:server",
     "version": "version:version",
 }
+# Of a command that is a noun too, its own commands.
+_INNER: Final = {"stop": ("ls", "lift")}
 
 
 class _Group(click.Group):
@@ -124,4 +127,5 @@ for _name, (_help, _folder, _commands) in _NOUNS.items():
 
 def names() -> list[str]:
     """Every command as it is written after `rebuno`."""
-    return [*(f"{noun} {name}" for noun, (_, _, commands) in _NOUNS.items() for name in commands), *_OTHERS]
+    inner = (f"{noun} {name}" for noun, names in _INNER.items() for name in names)
+    return [*(f"{noun} {name}" for noun, (_, _, commands) in _NOUNS.items() for name in commands), *_OTHERS, *inner]

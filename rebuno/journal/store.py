@@ -19,6 +19,7 @@ from rebuno.journal.records import (
     StepRow,
     Tombstone,
 )
+from rebuno.journal.stops import StopRow
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
 
@@ -215,6 +216,18 @@ class Store(Protocol):
 
     async def definitions(self, *, after: str = "", limit: int = 1000) -> list[tuple[str, str]]:
         """A page of the stored definitions, digest and text, in the order of the digests."""
+        ...
+
+    async def add_stop(self, stop: StopRow) -> None:
+        """Adds a standing denial."""
+        ...
+
+    async def lift_stop(self, stop_id: str, by: str) -> None:
+        """Ends a standing denial now; a repetition, or where there is none, changes nothing."""
+        ...
+
+    async def stops(self, *, lifted: bool = False) -> list[StopRow]:
+        """The standing denials, oldest first; with `lifted` those that were ended too."""
         ...
 
     async def close(self) -> None:

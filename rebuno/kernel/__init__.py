@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.views import pot as pot_view
     from rebuno.kernel.views import raised as raised_view
     from rebuno.kernel.views import step as step_view
+    from rebuno.kernel.views import stop as stop_view
 
 # The module of each name, and what it is called there.
 _HOMES: Final = {
@@ -128,6 +129,7 @@ _HOMES: Final = {
     "session_of": ("core.inheritance", "session_of"),
     "start_step": ("core.submit", "start"),
     "step_view": ("views", "step"),
+    "stop_view": ("views", "stop"),
     "suspend_execution": ("lifecycle.execution", "suspend"),
     "verify_execution": ("history.verify", "check"),
 }
@@ -199,6 +201,7 @@ __all__ = [
     "session_of",
     "start_step",
     "step_view",
+    "stop_view",
     "suspend_execution",
     "verify_execution",
 ]

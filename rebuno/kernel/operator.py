@@ -19,7 +19,7 @@ from rebuno.kernel.history.recorded_facts import began_since, judged
 from rebuno.kernel.history.shadowed import shadowed
 from rebuno.kernel.history.timeline import Timeline, tell
 from rebuno.kernel.history.verify import Verified, check
-from rebuno.kernel.lifecycle import fork, say, votes
+from rebuno.kernel.lifecycle import fork, say, stops, votes
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
@@ -27,7 +27,7 @@ from rebuno.kernel.lifecycle.execution import newest
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
 from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep
-from rebuno.types import Approval, Event, Execution, Step, ToolDefinition, UsedLimit, UserTurn
+from rebuno.types import Approval, Event, Execution, Step, Stop, ToolDefinition, UsedLimit, UserTurn
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX: Final = 4
@@ -194,6 +194,22 @@ class Operator:
         """
         row = await self._row(ref)
         return views.turn(await say.say(self._store, row.id, text, by=by))
+
+    async def stop(
+        self, *, agent: str = "", tool: str = "", everything: bool = False, reason: str = "", by: str
+    ) -> Stop:
+        """Stops an agent, the tools that a pattern matches, or everything, until that is lifted; see
+        `rebuno.kernel.lifecycle.stops.stop`. `by` is who does so. Raises `ValidationError`."""
+        row = await stops.stop(self._store, agent=agent, tool=tool, everything=everything, reason=reason, by=by)
+        return views.stop(row)
+
+    async def lift(self, stop_id: str, *, by: str) -> Stop:
+        """Ends a stop, named by its id or the beginning of it. Raises `NotFoundError`, `ConflictError`."""
+        return views.stop(await stops.lift(self._store, stop_id, by=by))
+
+    async def stops(self, *, lifted: bool = False) -> list[Stop]:
+        """What is stopped, oldest first; with `lifted` what was, too."""
+        return [views.stop(row) for row in await self._store.stops(lifted=lifted)]
 
     async def cancel(self, ref: str, *, reason: str = "cancelled") -> Execution:
         """Cancels an execution, named as in `execution`; the process that runs it stops within a heartbeat.

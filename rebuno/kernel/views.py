@@ -6,6 +6,7 @@ from typing import Any
 from rebuno import types
 from rebuno.journal import records
 from rebuno.journal.pot_records import OWN, PotState
+from rebuno.journal.stops import StopRow
 from rebuno.journal.words import TurnRow
 from rebuno.model import identity
 from rebuno.model.definition import described
@@ -29,6 +30,20 @@ def pot(row: PotState) -> types.UsedLimit:
         asked=row.asked,
         steps=row.places,
         frees_at=row.frees_at,
+    )
+
+
+def stop(row: StopRow) -> types.Stop:
+    """A standing denial."""
+    return types.Stop(
+        id=row.id,
+        agent_id=row.agent or None,
+        tool=row.tool or None,
+        reason=row.reason or None,
+        created_by=row.created_by,
+        created_at=row.created_at,
+        lifted_by=row.lifted_by or None,
+        lifted_at=row.lifted_at,
     )
 
 

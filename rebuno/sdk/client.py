@@ -23,6 +23,7 @@ from rebuno.types import (
     Page,
     SpawnedBy,
     Step,
+    Stop,
     Tested,
     ToolDefinition,
     UsedLimit,
@@ -230,6 +231,19 @@ class Client:
             if len(page) < _POTS:
                 break
         return found
+
+    async def stop(self, *, agent_id: str = "", tool: str = "", everything: bool = False, reason: str = "") -> Stop:
+        """Stops an agent, the tools that a pattern matches, or everything, until that is lifted."""
+        body = _given(agent_id=agent_id or None, tool=tool or None, all=everything or None, reason=reason or None)
+        return await self._one(Stop, "POST", route("stops"), body)
+
+    async def list_stops(self, *, lifted: bool = False) -> list[Stop]:
+        """What is stopped, oldest first; with `lifted` what was, too."""
+        return await self._many(Stop, route("stops", lifted="true" if lifted else ""))
+
+    async def lift(self, stop_id: str) -> Stop:
+        """Ends a stop."""
+        return await self._one(Stop, "POST", route("stops", stop_id, "lift"))
 
     async def get_approval(self, approval_id: str) -> Approval:
         """One question."""

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from rebuno import types
 from rebuno.errors import ForbiddenError, StoreError, ValidationError
 from rebuno.journal import records
-from rebuno.kernel import agent_view, approval_view, key_view, new_key_view, pot_view
+from rebuno.kernel import agent_view, approval_view, key_view, new_key_view, pot_view, stop_view
 from rebuno.server.auth import ANYONE, BOOTSTRAP, KeyScope
 from rebuno.server.bound import check_agent
 from rebuno.server.policies import tested
@@ -96,6 +96,30 @@ async def list_limits(call: ApiCall) -> Response:
     query = call.query(requests.LimitsQuery)
     limit = min(query.limit, _MOST_POTS) if query.limit > 0 else _MOST_POTS
     return said(models(map(pot_view, await call.serving.pots(after=query.cursor, limit=limit))))
+
+
+async def create_stop(call: ApiCall) -> Response:
+    """Stop an agent, tools, or everything"""
+    body = call.body(requests.CreateStop)
+    row = await call.serving.stop(
+        agent=body.agent_id or "",
+        tool=body.tool or "",
+        everything=bool(body.all),
+        reason=body.reason or "",
+        by=call.caller.name,
+    )
+    return said(model(stop_view(row)), 201)
+
+
+async def list_stops(call: ApiCall) -> Response:
+    """List what is stopped"""
+    rows = await call.serving.stops(lifted=call.query(requests.StopsQuery).lifted)
+    return said(models(map(stop_view, rows)))
+
+
+async def lift_stop(call: ApiCall) -> Response:
+    """Lift a stop"""
+    return said(model(stop_view(await call.serving.lift(call.id, by=call.caller.name))))
 
 
 async def get_approval(call: ApiCall) -> Response:
@@ -247,6 +271,24 @@ ENDPOINTS: Final = (
         query=requests.LimitsQuery,
         answer=list[types.UsedLimit],
     ),
+    Endpoint(
+        "POST",
+        "/v0/stops",
+        create_stop,
+        scopes=(KeyScope.POLICIES_WRITE,),
+        body=requests.CreateStop,
+        answer=types.Stop,
+        status=201,
+    ),
+    Endpoint(
+        "GET",
+        "/v0/stops",
+        list_stops,
+        scopes=(KeyScope.EXECUTIONS_READ,),
+        query=requests.StopsQuery,
+        answer=list[types.Stop],
+    ),
+    Endpoint("POST", "/v0/stops/{id}/lift", lift_stop, scopes=(KeyScope.POLICIES_WRITE,), answer=types.Stop),
     Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=types.Approval),
     Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),
     Endpoint("POST", f"{_APPROVAL}/deny", deny, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),

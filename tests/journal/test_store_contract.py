@@ -18,6 +18,7 @@ from rebuno.journal.records import (
     StepWrite,
     VoteRow,
 )
+from rebuno.journal.stops import StopRow
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from tests.journal.builders import (
@@ -403,6 +404,26 @@ async def test_events_are_found_by_their_numbers(opener: Opener) -> None:
         assert found == [one for one in await store.events("e1") if one.event_seq != 2]
         assert await store.events_at("e1", []) == []
         assert await store.events_at("e2", [1]) == []
+
+
+@in_loop
+async def test_stops_stand_until_they_are_lifted(opener: Opener) -> None:
+    """They are told oldest first, and lifted once."""
+    async with opener() as store:
+        rows = [
+            StopRow("1", "shop", "", "a \u0000 \u00e9", "ana", 10.5),
+            StopRow("2", "", "mail_*", "", "ben", 11.0),
+            StopRow("3", "", "", "", "ben", 12.0),
+        ]
+        for row in reversed(rows):
+            await store.add_stop(row)
+        assert await store.stops() == rows
+        await store.lift_stop("2", "eve")
+        await store.lift_stop("2", "ann")
+        await store.lift_stop("9", "ann")
+        assert await store.stops() == [rows[0], rows[2]]
+        [_, lifted, _] = await store.stops(lifted=True)
+        assert (lifted.lifted_by, lifted.lifted_at > 0) == ("eve", True)
 
 
 @in_loop

@@ -13,6 +13,7 @@ import pytest
 import rebuno
 from rebuno.errors import StoreCorrupt
 from rebuno.kernel.core import recorded_steps as recorded_pages
+from rebuno.kernel.core import stops
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.replay import recorded as recorded_answer
 from rebuno.kernel.kernel import Kernel
@@ -47,6 +48,8 @@ def test_a_replay_asks_the_whole_way_once(tmp_path: Path, monkeypatch: pytest.Mo
         return total
 
     monkeypatch.setattr(Kernel, "submit", counted)
+    # What is stopped is not read again meanwhile, however slow the machine is.
+    monkeypatch.setattr(stops, "FRESH", float("inf"))
 
     async def scenario() -> None:
         async with rebuno.open(tmp_path / "a.db", policy=compile_text(OPEN)) as kernel:
@@ -216,6 +219,8 @@ def test_a_page_that_was_read_meanwhile_is_taken_at_once(tmp_path: Path, monkeyp
         raise Crash
 
     monkeypatch.setattr(Kernel, "submit", counted)
+    # What is stopped is not read again meanwhile, however slow the machine is.
+    monkeypatch.setattr(stops, "FRESH", float("inf"))
 
     async def scenario() -> None:
         async with rebuno.open(tmp_path / "a.db", policy=compile_text(OPEN)) as kernel:

@@ -23,3 +23,16 @@ FROM rebuno.turns WHERE execution_id = %(id)s ORDER BY number
 -- name: root
 -- What the user wrote to the root of an execution.
 SELECT execution_id, root_id, input, turns, read_args FROM rebuno.roots WHERE execution_id = %(id)s
+
+-- name: add-stop
+-- A standing denial.
+INSERT INTO rebuno.stops (id, agent, tool, reason, created_by, created_at, lifted_by, lifted_at)
+VALUES (%(id)s, %(agent)s, %(tool)s, %(reason)s, %(created_by)s, %(created_at)s, '', 0) ON CONFLICT DO NOTHING
+
+-- name: lift-stop
+-- Ends one that stands.
+UPDATE rebuno.stops SET lifted_by = %(by)s, lifted_at = %(at)s WHERE id = %(id)s AND lifted_at = 0
+
+-- name: stops
+-- Those that stand, or all; oldest first, for their ids grow with time.
+SELECT id, agent, tool, reason, created_by, created_at, lifted_by, lifted_at FROM rebuno.stops WHERE %(lifted)s OR lifted_at = 0 ORDER BY id

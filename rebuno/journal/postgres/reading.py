@@ -17,6 +17,7 @@ from rebuno.journal.postgres.workers import Workers
 from rebuno.journal.pot_records import PotState
 from rebuno.journal.pots import states
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
+from rebuno.journal.stops import StopRow, stop
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
 
@@ -161,6 +162,10 @@ class PostgresReading:
     async def definitions(self, *, after: str = "", limit: int = 1000) -> list[tuple[str, str]]:
         """A page of what servers say of tools, digest and text, in the order of the digests."""
         return await self._rows(rows.source, "definitions", after=after, limit=limit)
+
+    async def stops(self, *, lifted: bool = False) -> list[StopRow]:
+        """The standing denials, oldest first; with `lifted` those that were ended too."""
+        return await self._rows(stop, "stops", lifted=lifted)
 
     async def _rows(
         self, record: Callable[[rows.Row], T], query: str, about: str | None = None, /, **values: Value

@@ -26,6 +26,7 @@ from rebuno.journal.postgres.work import ReadRequest
 from rebuno.journal.postgres.workers import RENEW_SECONDS, Workers
 from rebuno.journal.pot_records import Take
 from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Tombstone
+from rebuno.journal.stops import StopRow
 from rebuno.model.clock import Clock
 
 # How long a deferred outcome may wait for the next submission of its execution.
@@ -167,6 +168,14 @@ class PostgresStore(PostgresServed):
     async def save_definition(self, digest: str, text: str) -> None:
         """Keeps what a server says of a tool under its digest; a second time is no change."""
         await self._ask(partial(upkeep.save_definition, digest=digest, text=text), "")
+
+    async def add_stop(self, stop: StopRow) -> None:
+        """Adds a standing denial."""
+        await self._ask(partial(upkeep.add_stop, stop=stop), "")
+
+    async def lift_stop(self, stop_id: str, by: str) -> None:
+        """Ends a standing denial now."""
+        await self._ask(partial(upkeep.lift_stop, stop_id=stop_id, by=by, at=self.now()), "")
 
     async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
         """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has

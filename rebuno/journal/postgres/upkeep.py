@@ -15,6 +15,7 @@ from rebuno.journal.pot_records import Take
 from rebuno.journal.pots import Pots
 from rebuno.journal.records import Full, Spend, Tombstone
 from rebuno.journal.rows import Row
+from rebuno.journal.stops import StopRow
 
 # How the roles begin that stand for writes, and for how long one whose answer was lost is known, in seconds: much
 # longer than anybody sends it again.
@@ -144,3 +145,14 @@ def save_bundle(connection: PreparedConnection, digest: str, sources: Sequence[t
 def save_definition(connection: PreparedConnection, digest: str, text: str) -> None:
     """Keeps what a server says of a tool."""
     connection.execute(SQL["add-definition"], {"digest": digest, "text": held(text)})
+
+
+def add_stop(connection: PreparedConnection, stop: StopRow) -> None:
+    """Adds a standing denial."""
+    texts = {name: held(getattr(stop, name)) for name in ("id", "agent", "tool", "reason", "created_by")}
+    connection.execute(SQL["add-stop"], {**texts, "created_at": stop.created_at})
+
+
+def lift_stop(connection: PreparedConnection, stop_id: str, by: str, at: float) -> None:
+    """Ends one."""
+    connection.execute(SQL["lift-stop"], {"id": held(stop_id), "by": held(by), "at": at})

@@ -22,6 +22,7 @@ from rebuno.journal.rows import (
     turn_values,
 )
 from rebuno.journal.sqlite.sql import SQL
+from rebuno.journal.stops import StopRow
 from rebuno.model.clock import Clock, rfc3339
 from rebuno.model.execution import ExecutionStatus
 
@@ -156,6 +157,14 @@ class SQLiteChanges:
     def save_definition(self, digest: str, text: str) -> None:
         """Keeps what a server says of a tool."""
         self._execute(SQL["add-definition"], (digest, text))
+
+    def add_stop(self, stop: StopRow) -> None:
+        """Adds a standing denial."""
+        self._execute(SQL["add-stop"], (stop.id, stop.agent, stop.tool, stop.reason, stop.created_by, stop.created_at))
+
+    def lift_stop(self, stop_id: str, by: str, at: float) -> None:
+        """Ends one."""
+        self._execute(SQL["lift-stop"], (stop_id, by, at))
 
     def _advance(
         self, batch: Batch, head: Head, events: Sequence[Written], now: float, at: str

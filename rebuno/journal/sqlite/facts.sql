@@ -14,3 +14,15 @@ SELECT digest, text FROM definitions WHERE digest = ?1
 -- name: definitions
 -- A page of what servers say of tools.
 SELECT digest, text FROM definitions WHERE digest > ?1 ORDER BY digest LIMIT ?2
+
+-- name: add-stop
+-- A standing denial.
+INSERT INTO stops (id, agent, tool, reason, created_by, created_at, lifted_by, lifted_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', 0.0)
+
+-- name: lift-stop
+-- Ends one that stands.
+UPDATE stops SET lifted_by = ?2, lifted_at = ?3 WHERE id = ?1 AND lifted_at = 0.0
+
+-- name: stops
+-- Those that stand, or all; oldest first, for their ids grow with time.
+SELECT id, agent, tool, reason, created_by, created_at, lifted_by, lifted_at FROM stops WHERE ?1 OR lifted_at = 0.0 ORDER BY id

@@ -42,10 +42,10 @@ class Keep:
 
 
 @dataclass(slots=True)
-class Stop:
+class EndJob:
     """Writes what is left and closes the connection."""
 
     answer: "asyncio.Future[None]"
 
 
-Job = WriteJob | ReadJob | Keep | Stop
+Job = WriteJob | ReadJob | Keep | EndJob

@@ -21,11 +21,12 @@ from rebuno.journal.sqlite.changes import SQLiteChanges
 from rebuno.journal.sqlite.connection import MEMORY, Patience, connect, owners_folder
 from rebuno.journal.sqlite.failures import named
 from rebuno.journal.sqlite.file_watch import FileWatch
-from rebuno.journal.sqlite.jobs import Keep, Stop, WriteJob
+from rebuno.journal.sqlite.jobs import EndJob, Keep, WriteJob
 from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.served import SQLiteServed
 from rebuno.journal.sqlite.upkeep import Upkeep
 from rebuno.journal.sqlite.writer import DEFER_SECONDS, RENEW_SECONDS, Writer
+from rebuno.journal.stops import StopRow
 from rebuno.model.clock import Clock, WallClock
 
 T = TypeVar("T")
@@ -137,6 +138,14 @@ class SQLiteStore(SQLiteServed):
         """Keeps what a server says of a tool under its digest; a second time is no change."""
         await self._change(partial(self._changes.save_definition, digest, text))
 
+    async def add_stop(self, stop: StopRow) -> None:
+        """Adds a standing denial."""
+        await self._change(partial(self._changes.add_stop, stop))
+
+    async def lift_stop(self, stop_id: str, by: str) -> None:
+        """Ends a standing denial now."""
+        await self._change(partial(self._changes.lift_stop, stop_id, by, self.now()))
+
     async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
         """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has
         no room."""
@@ -172,7 +181,7 @@ class SQLiteStore(SQLiteServed):
         if self._closed or os.getpid() != self._process:
             return
         self._closed = True
-        stop = Stop(asyncio.get_running_loop().create_future())
+        stop = EndJob(asyncio.get_running_loop().create_future())
         self._writer.submit(stop)
         try:
             await stop.answer

@@ -21,7 +21,7 @@ from rebuno.journal.sqlite.committer import NEWEST, Committer
 from rebuno.journal.sqlite.connection import Patience
 from rebuno.journal.sqlite.failures import typed
 from rebuno.journal.sqlite.file_watch import LOOK_SECONDS, FileWatch
-from rebuno.journal.sqlite.jobs import Job, Keep, ReadJob, Stop, WriteJob
+from rebuno.journal.sqlite.jobs import EndJob, Job, Keep, ReadJob, WriteJob
 from rebuno.journal.sqlite.log import Log
 from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.wakeups import Wakeup, give, give_here
@@ -94,7 +94,7 @@ class Writer:
         self._reads: list[ReadJob] = []
         self._leases: list[Lease] = []
         self._renew_at = time.monotonic() + renew_seconds
-        self._stop: Stop | None = None
+        self._stop: EndJob | None = None
         self._ended = False
         # Why, where that is not that it was stopped.
         self._fault: StoreError | None = None
@@ -104,7 +104,7 @@ class Writer:
         """Hands a job over. Its answer comes in the event loop of its future."""
         self._jobs.append(job)
         # INVARIANT: the thread says that it stops looking before it looks a last time, so one of the two sees the job.
-        if isinstance(job, Keep | Stop) or not (self._looking and self._is_light(job)):
+        if isinstance(job, Keep | EndJob) or not (self._looking and self._is_light(job)):
             self._wake.put(None)
         elif not (self._coming or (isinstance(job, WriteJob) and job.due is not None)):
             self._coming = True
@@ -279,7 +279,7 @@ class Writer:
                 del self._jobs[0]
                 self._take_other(other)
 
-    def _take_other(self, job: Keep | Stop) -> None:
+    def _take_other(self, job: Keep | EndJob) -> None:
         match job:
             case Keep(lease, True):
                 if not self._leases:
@@ -287,7 +287,7 @@ class Writer:
                 self._leases.append(lease)
             case Keep(lease, False):
                 self._leases = [kept for kept in self._leases if kept is not lease]
-            case Stop():
+            case EndJob():
                 self._release_deferred()
                 self._stop = job
 
@@ -413,7 +413,7 @@ class Writer:
         self._leases = [lease for lease in self._leases if not lease.lost]
         self._renew_at = time.monotonic() + self._renew_seconds
 
-    def _close(self, stop: Stop) -> None:
+    def _close(self, stop: EndJob) -> None:
         try:
             if self._gone is None:
                 self._seal()
@@ -439,7 +439,7 @@ class Writer:
         error = self._fault or StoreError(f"the store `{self._path}` is closed", path=self._path)
         # INVARIANT: the event loop may be at work meanwhile; what it has taken, it answers.
         with self._turn:
-            waiting: list[WriteJob | ReadJob | Stop] = [
+            waiting: list[WriteJob | ReadJob | EndJob] = [
                 *self._ready,
                 *chain.from_iterable(self._deferred.values()),
                 *self._reads,

@@ -24,7 +24,7 @@ from rebuno.journal.records import (
 )  # fmt: skip
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
-from rebuno.kernel.core import facts
+from rebuno.kernel.core import facts, stops
 from rebuno.kernel.core.background import NOTHING, UNKNOWN
 from rebuno.kernel.core.effects import Effects, Identified, Need, PageNeeded, Routed
 from rebuno.kernel.core.origins import background
@@ -97,6 +97,9 @@ class Attempt:
         self.described: set[str] = set()
         # How many recorded steps this attempt has answered from the journal.
         self.replayed = 0
+        # What an operator has stopped in the store, and the steps of which the log says that they wait for that.
+        self.standing = stops.of(store)
+        self.held_back: set[str] = set()
         # Since when steps are parked, in seconds since 1970; None: the log was not asked yet.
         self.parked: dict[str, float] | None = None
         # Numbers that submissions gave back, the lowest first.

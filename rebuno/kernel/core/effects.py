@@ -24,7 +24,8 @@ class Identified:
     The fields with defaults hold what was found out for this one submission, beside the log, by what `route` needed:
     the test that was maybe when a rule fired on doubt (`doubt`), what the limits said (`turn`), what the policy said in
     another thread (`foreseen`), whether other branches of the handler had their turn, whether a subagent of the step
-    still runs (None: that was not looked up), and what the bundles beside the policy say of the step (`shadow`).
+    still runs (None: that was not looked up), what the bundles beside the policy say of the step (`shadow`), and
+    whether what an operator has stopped was read for it.
     """
 
     scope: str
@@ -43,6 +44,7 @@ class Identified:
     others_came: bool = False
     child_runs: bool | None = None
     shadow: Sequence[dict[str, Any]] = ()
+    stops_read: bool = False
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from rebuno.kernel.core.effects import Identified
 from rebuno.kernel.core.quorum import Panel
 from rebuno.model import identity
 from rebuno.model.clock import rfc3339
-from rebuno.model.decision import Decision
+from rebuno.model.decision import STOPPED, Decision
 from rebuno.model.obligation import Obligation
 from rebuno.model.step import Idempotency, Kind
 
@@ -114,6 +114,12 @@ def rate_limited(
     more = {} if until is None else {"until": rfc3339(until)}
     said = {"rule_id": rule.rule_id, "bundle": rule.bundle, "digest": digest, "reason": reason}
     return _step("step.rate_limited", step, **said, **_first(step), **more)
+
+
+def stopped(step: Identified, reason: str, *, digest: str, stop_id: str) -> NewEvent:
+    """A step that is not recorded, because an operator has stopped it: it waits until that is lifted."""
+    said = {"rule_id": STOPPED, "bundle": "", "digest": digest, "reason": reason, "stop_id": stop_id, "until": ""}
+    return _step("step.rate_limited", step, **said, **_first(step))
 
 
 def succeeded(step: StepRow) -> NewEvent:

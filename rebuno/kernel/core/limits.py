@@ -18,7 +18,7 @@ from rebuno.kernel.core.windows import window
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.clock import from_rfc3339
-from rebuno.model.decision import Decision
+from rebuno.model.decision import STOPPED, Decision
 from rebuno.model.obligation import Limit, LimitScope, Obligation, Otherwise
 from rebuno.model.step import StepStatus
 from rebuno.policy import Measured, measured
@@ -268,6 +268,9 @@ def remember(attempt: Attempt, step_id: str, answer: Answer, committed: "asyncio
     """Keeps in mind, once that is on the disk, that a step was parked, or that it was refused and may begin anew."""
     if committed.cancelled() or committed.exception() is not None or attempt.parked is None:
         return
+    if answer.rule_id == STOPPED:
+        # It waits for no place.
+        return
     if answer.kind is AnswerKind.PARKED:
         attempt.parked[step_id] = attempt.store.now()
     else:
@@ -281,7 +284,7 @@ async def _parked(attempt: Attempt) -> dict[str, float]:
     # The first attempt finds nothing that it did not write itself.
     while attempt.lease.attempt > 1 and (page := await attempt.store.events(attempt.execution.id, after=after)):
         for event in page:
-            if event.type == "step.rate_limited":
+            if event.type == "step.rate_limited" and event.payload.get("rule_id") != STOPPED:
                 step_id = str(event.payload.get("step_id"))
                 if "until" in event.payload:
                     parked.setdefault(step_id, from_rfc3339(event.occurred_at))

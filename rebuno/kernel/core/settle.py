@@ -18,6 +18,7 @@ from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.grants import covering, holding
 from rebuno.kernel.core.heavy import decision_on
 from rebuno.kernel.core.quorum import Panel
+from rebuno.kernel.core.stops import held_back
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.decision import INDETERMINATE_RETRY, UNKNOWN_OUTCOME, Decision, Verdict
@@ -43,6 +44,8 @@ class State(StrEnum):
 
 def settle(attempt: Attempt, step: Identified, known: StepRow | None, decision: Decision) -> Routed | Need:
     """What a step comes to: `known` is its row (None: it is new), `decision` what today's bundle says of it."""
+    if decision.verdict is not Verdict.DENY and (held := held_back(attempt, step, known)) is not None:
+        return held
     if known is None:
         return _settle_new(attempt, step, decision)
     if step.idempotency is Idempotency.ONCE and known.idempotency is not Idempotency.ONCE:

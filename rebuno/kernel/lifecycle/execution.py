@@ -22,7 +22,7 @@ from rebuno.journal.records import (
 )
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as new_event
-from rebuno.kernel.core import facts
+from rebuno.kernel.core import facts, stops
 from rebuno.kernel.core.ask import withdraw
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.background import Background
@@ -196,6 +196,8 @@ async def _attempt(
     store.keep(lease)
     attempt = kind(store, policy, execution, lease, approvals, input)
     await attempt.hear()
+    # So that the first step need not wait for that.
+    await stops.look(store)
     return attempt
 
 

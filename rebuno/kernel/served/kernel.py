@@ -8,8 +8,9 @@ from typing import Final
 from rebuno.errors import ConflictError
 from rebuno.journal.pot_records import PotState
 from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, Counts
+from rebuno.journal.stops import StopRow
 from rebuno.kernel.history import definitions
-from rebuno.kernel.lifecycle import votes
+from rebuno.kernel.lifecycle import stops, votes
 from rebuno.kernel.operator import question, questions
 from rebuno.kernel.served.agents import Agents
 from rebuno.kernel.served.clients import Clients
@@ -133,6 +134,20 @@ class Serving(Clients, Agents):
     async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str] = ()) -> tuple[ApiKeyRow, str]:
         """A new key and its token, which nobody can be told again. It is bound to these agents, or to none."""
         return await self._registry.create_key(name, scopes, agents)
+
+    async def stop(
+        self, *, agent: str = "", tool: str = "", everything: bool = False, reason: str = "", by: str
+    ) -> StopRow:
+        """Stops an agent, tools, or everything. Raises as `rebuno.kernel.lifecycle.stops.stop`."""
+        return await stops.stop(self._store, agent=agent, tool=tool, everything=everything, reason=reason, by=by)
+
+    async def lift(self, stop_id: str, *, by: str) -> StopRow:
+        """Ends a stop. Raises as `rebuno.kernel.lifecycle.stops.lift`."""
+        return await stops.lift(self._store, stop_id, by=by)
+
+    async def stops(self, *, lifted: bool = False) -> list[StopRow]:
+        """What is stopped, oldest first; with `lifted` what was, too."""
+        return await self._store.stops(lifted=lifted)
 
     async def tools(self) -> list[ToolDefinition]:
         """What servers say of their tools, as agents have told it, by server, name and digest."""

@@ -243,6 +243,21 @@ class LimitsQuery(Query):
     limit: int = 1000
 
 
+class CreateStop(Body):
+    """What to stop: exactly one of the agent, the tools that a pattern matches, and `all`."""
+
+    agent_id: Name | None = None
+    tool: str | None = Field(default=None, max_length=256)
+    all: bool | None = None
+    reason: str | None = Field(default=None, max_length=1000)
+
+
+class StopsQuery(Query):
+    """Those that stand, or with `lifted` all of them."""
+
+    lifted: bool = False
+
+
 class DeleteQuery(Query):
     """`force` cancels what is alive first."""
 
