@@ -110,7 +110,7 @@ def as_step(call: CorpusCall) -> tuple[str, dict[str, Any]]:
 def decide(policy: Policy, call: CorpusCall) -> tuple[str, str]:
     """What the bundle answers, `allow`, `ask` or `deny`, and by which rule."""
     tool, args = as_step(call)
-    decision = policy.decide(Facts(Kind.TOOL.value, tool, args, agent="agent"))
+    decision = policy.decide(Facts(Kind.TOOL.value, tool, args, agent="agent", workdir=PROJECT))
     words = {Verdict.ALLOW: "allow", Verdict.DENY: "deny"}
     return words.get(decision.verdict, "ask"), decision.rule_id
 

@@ -75,6 +75,11 @@ _NOUNS: Final = {
             "accept-restore": "restored:accept",
         },
     ),
+    "hook": (
+        "Put the policy in front of a coding agent: Claude Code, Codex, Gemini CLI, OpenCode.",
+        "hooks",
+        {"run": "run:run"},
+    ),
     "key": (
         "Make and revoke the keys of the HTTP interface.",
         "keys",

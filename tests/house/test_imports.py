@@ -47,7 +47,7 @@ def test_an_unknown_name_is_refused() -> None:
         _ = importlib.import_module("rebuno").opne
 
 
-@pytest.mark.parametrize("module", ["rebuno", "rebuno.errors", "rebuno_cli.main"])
+@pytest.mark.parametrize("module", ["rebuno", "rebuno.errors", "rebuno.hosts.run", "rebuno_cli.main"])
 def test_importing_loads_nothing_heavy(module: str) -> None:
     """Programs that only import, and a command that only prints its help, start at once."""
     heavy = [name for name in HEAVY if not (module == "rebuno_cli.main" and name == "click")]

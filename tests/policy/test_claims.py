@@ -1,5 +1,7 @@
 """Claims (`never …`): what they may say, that they decide nothing, and what breaks them."""
 
+from dataclasses import replace
+
 import pytest
 
 from rebuno.model.step import Kind
@@ -91,6 +93,17 @@ def test_what_breaks_a_claim(claim: str, args: object, broken: bool) -> None:
     [compiled] = compile_claims(policy.bundles[0])
     step = CaseSubmission(Kind.TOOL, "pay", args)
     assert (violation(policy, compiled, step) is not None) is broken
+
+
+@pytest.mark.parametrize(("path", "broken"), [("/work/a", False), ("/etc/a", True), ("/work/../etc/a", True)])
+def test_a_claim_is_held_in_the_folder_of_the_session(path: str, broken: bool) -> None:
+    """Its relative paths start where those of the rules do."""
+    text = 'bundle b\nworkdir session\ndefault allow\nnever allow tool "write" when not args.path under "."\n'
+    policy = compile_text(text)
+    (claim,) = compile_claims(policy.bundles[0])
+    step = CaseSubmission(Kind.TOOL, "write", {"path": path}, workdir="/work")
+    assert (violation(policy, claim, step) is not None) is broken
+    assert violation(policy, claim, replace(step, workdir="/")) is not None
 
 
 def test_a_bound_of_a_decision_breaks_no_claim() -> None:

@@ -23,7 +23,7 @@ def coding() -> Policy:
 
 def verdict(policy: Policy, target: str, **args: Any) -> str:
     """What the bundle says about a call."""
-    return policy.decide(Facts("tool_call", target, args, agent="agent")).verdict.value
+    return policy.decide(Facts("tool_call", target, args, agent="agent", workdir="/workspace")).verdict.value
 
 
 KEYS = (

@@ -161,14 +161,15 @@ def test_it_is_a_workdir_of_that_name(text: str, data: st.DataObject) -> None:
 def test_the_shipped_bundle() -> None:
     """Every case of the coding bundle has the same answer if the session has its folder."""
     path = ROOT / "policies" / "coding.rbp"
-    named = compile_bundle(read_source(path))
-    text = path.read_text(encoding="utf-8").replace('workdir "/workspace"', "workdir session")
-    session = compile_bundle(Source(text, str(path), "coding", path.parent))
+    session = compile_bundle(read_source(path))
+    text = path.read_text(encoding="utf-8").replace("\nworkdir session\n", '\nworkdir "/workspace"\n')
+    assert '"/workspace"' in text
+    named = compile_bundle(Source(text, str(path), "coding", path.parent))
     cases = read_cases(read_source(ROOT / "policies" / "coding.policytest.yaml")).cases
     assert len(cases) > 200
     for case in cases:
         facts = case.submission.facts()
-        facts.workdir = "/workspace"
+        assert facts.workdir == "/workspace"
         assert told(session.decide(facts)) == told(named.decide(case.submission.facts()))
 
 

@@ -13,11 +13,14 @@ from rebuno.policy.matcher.facts import Facts
 from rebuno.policy.matcher.fast_tests import Check
 from rebuno.policy.matcher.index import SubjectPattern, matches_any, subject_patterns
 from rebuno.policy.matcher.policy import Policy
+from rebuno.policy.matcher.sessions import in_session, of_session
 from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
 from rebuno.policy.syntax import tree
 from rebuno.policy.testing.cases import CaseSubmission
 from rebuno.policy.values.json_values import Tri
 
+# Of which conditions are kept.
+_MOST_FOLDERS: Final = 16
 _WORDS: Final = {"allow": "allow", "deny": "deny", "require_approval": "require approval for"}
 
 
@@ -79,14 +82,16 @@ class ClaimResult:
 class CompiledClaim:
     """A claim that steps can be held against. `tree` is its statement."""
 
-    __slots__ = ("_check", "_subject", "_verdict", "claim", "tree")
+    __slots__ = ("_bundle", "_checks", "_subject", "_verdict", "claim", "tree")
 
     def __init__(self, bundle: tree.Bundle, statement: tree.Never) -> None:
         names = names_of(bundle)
         self.tree = statement
         self.claim = claim_of(bundle, statement)
         self._subject: Sequence[SubjectPattern] = subject_patterns(statement.subject, names.values)
-        self._check: Check | None = None if statement.when is None else compile_expr(statement.when, names)
+        self._bundle = bundle
+        # The condition for each folder of a session that steps came with.
+        self._checks: dict[str, Check] = {}
         self._verdict = Verdict(statement.verdict)
 
     def about(self, submission: CaseSubmission) -> bool:
@@ -101,15 +106,24 @@ class CompiledClaim:
         """
         if decision.verdict is not self._verdict or not matches_any(self._subject, facts.kind, facts.target):
             return False
-        if self._check is None:
+        if self.tree.when is None:
             return True
         facts.tests = 0
         # Other names number the readings of facets otherwise.
         facts.readings = None
-        answer: Tri = self._check(facts)
+        answer: Tri = self._check(self.tree.when, facts.workdir)(facts)
         if answer is None:
             return self._verdict is Verdict.ALLOW and facts.tests <= MAX_ELEMENT_TESTS
         return answer
+
+    def _check(self, when: tree.Expr, folder: str) -> Check:
+        folder = folder if of_session(self._bundle) else ""
+        found = self._checks.get(folder)
+        if found is None:
+            if len(self._checks) >= _MOST_FOLDERS:
+                self._checks.clear()
+            found = self._checks[folder] = compile_expr(when, names_of(in_session(self._bundle, folder)))
+        return found
 
 
 def claim_of(bundle: tree.Bundle, statement: tree.Never) -> Claim:

@@ -18,7 +18,7 @@ CASE_KINDS: Final = {"tool": Kind.TOOL, "llm": Kind.LLM, **{kind.value: kind for
 CASE_VERDICTS: Final = {verdict.value: verdict for verdict in Verdict}
 _STATUSES: Final = {status.value: status for status in StepStatus}
 
-_FILE: Final = ("agent_id", "at", "cases")
+_FILE: Final = ("agent_id", "at", "workdir", "cases")
 _CASE: Final = (
     "name",
     "kind",
@@ -75,7 +75,7 @@ def read_cases(source: Source) -> CaseFile:
 
 
 def parse_cases(data: Any) -> CaseFile:
-    """The cases in JSON data: `{"agent_id"?, "at"?, "cases": […]}`.
+    """The cases in JSON data: `{"agent_id"?, "at"?, "workdir"?, "cases": […]}`.
 
     Raises:
         BundleError: the cases have mistakes; the exception lists all of them.
@@ -116,18 +116,18 @@ class _CaseReader:
 
     def file(self, root: YamlNode) -> list[Case]:
         fields = self.mapping(root, "a file of cases", _FILE)
-        agent, at = self.text(fields, "agent_id"), self.time(fields)
+        agent, at, folder = self.text(fields, "agent_id"), self.time(fields), self.workdir(fields)
         if "cases" not in fields:
             self.wrong("the file has no `cases`", root.span, "write `cases:` and a list of cases")
             return []
         cases = self.list(fields, "cases")
         if not cases and fields["cases"].value in (None, []):
             self.warned("the file asserts nothing: `cases` is empty", fields["cases"].span, "add a case")
-        return [self.case(node, agent, at) for node in cases]
+        return [self.case(node, agent, at, folder) for node in cases]
 
-    def case(self, node: YamlNode, agent: str, at: float | None) -> Case:
+    def case(self, node: YamlNode, agent: str, at: float | None, folder: str) -> Case:
         fields = self.mapping(node, "a case", _CASE)
-        submission = self.submission(node, fields, "agent_id", agent, at)
+        submission = self.submission(node, fields, "agent_id", agent, at, folder)
         expect = self.one_of(fields, "expect", CASE_VERDICTS)
         rule = self.text(fields, "expect_rule") or None
         name = self.text(fields, "name") or f"{submission.target} (line {node.span.line})"
@@ -137,7 +137,13 @@ class _CaseReader:
         return Case(name, submission, expect, rule, node.span.line)
 
     def submission(
-        self, node: YamlNode, fields: dict[str, YamlNode], agent_key: str, agent: str = "", at: float | None = None
+        self,
+        node: YamlNode,
+        fields: dict[str, YamlNode],
+        agent_key: str,
+        agent: str = "",
+        at: float | None = None,
+        folder: str = "",
     ) -> CaseSubmission:
         return CaseSubmission(
             self.one_of(fields, "kind", CASE_KINDS) or Kind.TOOL,
@@ -151,7 +157,7 @@ class _CaseReader:
             tuple(turn for node in self.list(fields, "turns") if (turn := self.turn(node)) is not None),
             self.plain(fields, "root_input"),
             self.texts(fields, "definition", "a definition", _DEFINITION),
-            self.workdir(fields),
+            self.workdir(fields) if "workdir" in fields else folder,
         )
 
     def earlier(self, node: YamlNode) -> EarlierStep:
