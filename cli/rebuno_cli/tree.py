@@ -80,6 +80,11 @@ _NOUNS: Final = {
         "hooks",
         {"run": "run:run"},
     ),
+    "audit": (
+        "Write what logs hold for a system that keeps it elsewhere, and check that.",
+        "audits",
+        {"tail": "tail:tail", "verify": "verify:verify", "keygen": "verify:keygen"},
+    ),
     "key": (
         "Make and revoke the keys of the HTTP interface.",
         "keys",

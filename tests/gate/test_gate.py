@@ -95,7 +95,7 @@ async def test_a_question_blocks_its_own_call_only(tmp_path: Path) -> None:
         allowed = await opened.judge(S, "4", "pay", {"account": "a"}, AGENT)
         assert allowed == Allow(asked.step_id)
         assert await opened.settle(S, "4", AGENT, result="paid")
-        assert isinstance(await opened.judge(S, "1", "pay", {"account": "a"}, AGENT), Recorded)
+        assert isinstance(await opened.judge(S, "4", "pay", {"account": "a"}, AGENT), Recorded)
         another = await opened.judge(S, "5", "pay", {"account": "a"}, AGENT)
         assert isinstance(another, Ask)
         assert another.step_id != asked.step_id
