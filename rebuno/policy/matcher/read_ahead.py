@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
 from rebuno.errors import ValidationError
@@ -10,6 +9,7 @@ from rebuno.model import identity
 from rebuno.policy.facets.registry import find_facet
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.parts import parts_of
 
 # In characters. The decision itself reads shorter texts, in a few milliseconds.
 LONG_TEXT: Final = 2_048
@@ -78,8 +78,8 @@ def facets_in(bundles: Iterable[tree.Bundle]) -> set[str]:
             stack.extend(node)
         elif isinstance(node, tree.Never):
             continue
-        elif is_dataclass(node):
+        elif (parts := parts_of(node)) is not None:
             if isinstance(node, tree.Operand | tree.At):
                 used.update(name.text for name in node.facets)
-            stack.extend(getattr(node, field.name) for field in fields(node))
+            stack += parts
     return used
