@@ -9,7 +9,7 @@ from rebuno.policy.matcher.build import names_of
 from rebuno.policy.matcher.index import SubjectPattern, matches_any, subject_patterns
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax import tree
-from rebuno.policy.syntax.parts import parts_of
+from rebuno.policy.syntax.parts import nodes_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +129,5 @@ def _subjects(statements: Any) -> Iterator[tree.Subject]:
 
 
 def _nodes(statements: Any) -> Iterator[Any]:
-    stack: list[Any] = [statements]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, tuple):
-            stack.extend(node)
-        elif isinstance(node, tree.Never):
-            continue  # a claim decides nothing, so no run has to remember anything for it
-        elif (parts := parts_of(node)) is not None:
-            yield node
-            stack += parts
+    # A claim decides nothing, so no run has to remember anything for it.
+    return nodes_in(statements, without=tree.Never)
