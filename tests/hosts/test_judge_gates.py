@@ -138,8 +138,8 @@ def test_settings_that_are_none_refuse_every_call(home: JudgeHome, settings: dic
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (["--wait", "soon"], "`--wait` is no number of seconds"),
-        (["--wait=-1"], "`wait` is no number of seconds"),
+        (["--wait", "soon"], "`--wait` is no span of time: `soon`"),
+        (["--wait=-1"], "`--wait` is no span of time: `-1`"),
         (["--nothing"], "no option `--nothing`"),
         (["--db"], "no option `--db`, or it lacks its value"),
         (["--observe=no"], "no option `--observe`"),

@@ -87,7 +87,7 @@ def test_a_judge_that_fails_stops_the_call(home: JudgeHome) -> None:
 def test_a_judge_that_is_late_stops_the_call(home: JudgeHome) -> None:
     """It says so itself, before the host gives the hook up."""
     with home.double():
-        answer = home.hook({"sleep": 600}, "--timeout", "3.5")
+        answer = home.hook({"sleep": 600}, "--timeout", "3.5s")
     assert (answer.returncode, answer.stdout) == (2, "")
     assert answer.stderr == "rebuno: the call must not run: there was no answer within 1.6 seconds\n"
 
@@ -129,7 +129,7 @@ def test_where_nobody_reads_the_answer_the_call_does_not_run(home: JudgeHome) ->
     assert running.returncode == 2
 
 
-@pytest.mark.parametrize("options", [[], ["--version"], ["claude-code", "--timeout", "soon"]])
+@pytest.mark.parametrize("options", [[], ["--help"], ["claude-code", "--timeout", "soon"]])
 def test_a_wrong_command_line_stops_the_call(home: JudgeHome, options: list[str]) -> None:
     """With one sentence, and no judge is started."""
     answer = subprocess.run([*CLIENT, *options], input=b"{}", capture_output=True, env=home.environ, check=False)
@@ -137,6 +137,14 @@ def test_a_wrong_command_line_stops_the_call(home: JudgeHome, options: list[str]
     assert answer.stderr.startswith(b"rebuno: the call must not run: ")
     assert answer.stderr.count(b"\n") == 1
     assert not home.socket.exists()
+
+
+def test_the_version_is_no_verdict(home: JudgeHome) -> None:
+    """It is told with the exit code that stops a call, and is no failure that `rebuno hook doctor` tells of."""
+    answer = subprocess.run([*CLIENT, "--version"], input=b"", capture_output=True, env=home.environ, check=False)
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert answer.stderr == f"rebuno-hook: version {hook_client.VERSION}\n".encode()
+    assert not list(home.folder.rglob("hook-failures.jsonl"))
 
 
 # ---------------------------------------------------------------- who else talks to the judge

@@ -6,7 +6,7 @@ import sys
 import click
 
 from rebuno.hosts import HOSTS
-from rebuno_cli import ages
+from rebuno.hosts.spans import span_seconds
 
 
 @click.command("run")
@@ -40,8 +40,8 @@ def run(
             "policy": policy,
             "db": db,
             "observe": observe,
-            "wait": wait and ages.seconds("--wait", wait),
-            "timeout": timeout and ages.seconds("--timeout", timeout),
+            "wait": wait and span_seconds("--wait", wait),
+            "timeout": timeout and span_seconds("--timeout", timeout),
         }
         from rebuno.hosts.run import run_hook
 

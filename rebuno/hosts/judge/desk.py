@@ -13,6 +13,7 @@ from rebuno.hosts.answer import HookAnswer
 from rebuno.hosts.judge.gates import Gates
 from rebuno.hosts.run import answer_in_time, failed, read_event_text, ready_store
 from rebuno.hosts.settings import HookSettings, read_settings, settings_of
+from rebuno.hosts.spans import span_seconds
 
 if TYPE_CHECKING:
     from rebuno.hosts.judge.web import HookServer
@@ -21,7 +22,7 @@ logger: Final = logging.getLogger("rebuno.hosts")
 
 # The environments of so many sessions are kept for their HTTP hooks.
 _SESSIONS: Final = 200
-_OPTIONS: Final = {"--settings", "--policy", "--db", "--wait", "--timeout"}
+_OPTIONS: Final = {"--settings", "--policy", "--db", "--wait", "--timeout", "--note"}
 # What a host sets for one session.
 _OF_SESSION: Final = ("CLAUDE", "CODEX_", "GEMINI_", "OPENCODE")
 
@@ -159,17 +160,12 @@ def _options(words: Sequence[str]) -> tuple[str | None, dict[str, Any]]:
                 found.setdefault("policy", []).append(value)
             case "--db":
                 found["db"] = value
+            case "--note":
+                pass
             case _:
-                found[name[2:]] = _number(name, value)
+                found[name[2:]] = span_seconds(name, value)
     checked = settings_of({"version": 1, **found})
     return path, {name: getattr(checked, name) for name in found if getattr(checked, name)}
-
-
-def _number(name: str, value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise ValidationError(f"`{name}` is no number of seconds: {value[:40]}") from None
 
 
 def _absolute(path: str, cwd: str) -> str:
