@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from rebuno.errors import BundleError, ConflictError, LeaseSuperseded, RebunoError, StoreError, ValidationError, text_of
-from rebuno.hosts.answer import HookAnswer, refused
+from rebuno.hosts.answer import HookAnswer
 from rebuno.hosts.events import CallBegins, CallEnded
-from rebuno.hosts.failures import note_failure
+from rebuno.hosts.failures import failure_answer
 from rebuno.hosts.host import host_named
 from rebuno.hosts.settings import HookSettings, read_settings, state_folder
 
@@ -30,7 +30,6 @@ LARGEST: Final = 64 * 1024 * 1024
 _AGAIN: Final = 0.05
 # For how long another hook may be at making the store, in seconds.
 _MADE: Final = 0.5
-BEGINNING: Final = "rebuno: the call must not run: "
 
 
 class HookTimeoutError(RebunoError):
@@ -62,9 +61,7 @@ def run_hook(
 def failed(error: BaseException, host: str, environ: Mapping[str, str], *, observe: bool) -> HookAnswer:
     """The answer where there is none: a refusal with the cause and the fix. Where the policy is only observed the host
     goes on, and `rebuno hook doctor` tells of it."""
-    sentence = failure_sentence(error, host)
-    note_failure(environ, host, sentence, observed=observe)
-    return HookAnswer(_nothing_said(host)) if observe else refused(BEGINNING + sentence)
+    return failure_answer(failure_sentence(error, host), host, environ, observe=observe)
 
 
 def failure_sentence(error: BaseException, host: str) -> str:
@@ -230,11 +227,6 @@ def _watched(host: str, environ: Mapping[str, str], settings: HookSettings) -> "
         yield
     finally:
         timer.cancel()
-
-
-def _nothing_said(host: str) -> str:
-    # Our plugin takes silence for a refusal; the others go on as if there were no hook.
-    return '{"decision": "allow"}\n' if host == "opencode" else ""
 
 
 def _brief(text: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rebuno.hosts.judge.server import is_own
 from rebuno_cli import hook_client
 from tests.hosts.judges import PATIENCE, ROOT, JudgeHome, raw, told, until
 
@@ -131,6 +132,15 @@ def test_what_has_the_name_of_a_file_of_the_judge_stays(home: JudgeHome, name: s
     assert f"{place} " in said
     assert (place.lstat().st_ino, place.lstat().st_mode) == (before.st_ino, before.st_mode)
     assert not elsewhere.exists()
+
+
+def test_a_process_of_another_user_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should one ever get to the socket."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert is_own(ours)
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        assert not is_own(ours)
 
 
 def test_a_long_path_has_a_judge_too(tmp_path: Path) -> None:

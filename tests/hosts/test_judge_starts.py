@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from rebuno_cli import hook_client
-from tests.hosts.judges import CLIENT, JudgeHome, decision, is_alive, shell, until, write_settings
+from tests.hosts.judges import CLIENT, PATIENCE, JudgeHome, decision, is_alive, shell, until, write_settings
 
 BUNDLE = """bundle small
 default deny because "not ls"
@@ -115,6 +116,20 @@ def test_the_judge_outlives_its_host_and_keeps_none_of_its_keys(home: JudgeHome)
     assert os.getsid(judge) == judge
     assert b"secret" not in environ
     assert b"PYTHONPATH" not in environ
+
+
+def test_the_judge_holds_nothing_that_the_host_waits_for(home: JudgeHome) -> None:
+    """A shell that leaves a pipe open for the hook sees its end when the hook ends."""
+    ours, theirs = os.pipe()
+    os.set_inheritable(theirs, True)
+    command = [*CLIENT, "claude-code"]
+    event = json.dumps(shell("ls", "a"))
+    subprocess.run(command, input=event, text=True, env=home.environ, close_fds=False, check=True, capture_output=True)
+    os.close(theirs)
+    assert home.judge_pid()
+    assert select.select([ours], [], [], PATIENCE)[0]
+    assert os.read(ours, 1) == b""
+    os.close(ours)
 
 
 def test_an_idle_judge_ends_and_the_next_call_starts_another(home: JudgeHome) -> None:

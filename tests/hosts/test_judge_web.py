@@ -184,6 +184,13 @@ def test_a_token_that_was_changed_is_worth_nothing(web: Web) -> None:
     assert (status, decided(body)) == (200, "allow")
 
 
+def test_settings_that_are_broken_are_told_of(web: Web) -> None:
+    """As the hook would."""
+    write_settings(web.home, timeout="soon")
+    status, body = web.post(shell("ls", "a"))
+    assert (status, "`timeout`" in body) == (500, True)
+
+
 def test_a_judge_that_serves_a_port_is_not_idle(tmp_path: Path) -> None:
     """A host that asks an address can start no judge."""
     home = JudgeHome(tmp_path)

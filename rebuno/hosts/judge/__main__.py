@@ -21,6 +21,8 @@ _RECORDS: Final = 2_000
 def main(argv: list[str]) -> int:
     """Judges until it is idle; 1 where it cannot begin."""
     os.umask(0o077)
+    # A host waits for the end of a pipe as long as anybody holds it: what a shell left open is not for here.
+    os.closerange(3, 1024)
     # Modules and a policy stay: to look through them for garbage while they grow is a tenth of the first answer.
     gc.set_threshold(200_000)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)

@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 from rebuno.hosts.answer import HookAnswer
+from rebuno.hosts.failures import BEGINNING
 from rebuno.hosts.judge.frames import GONE, MalformedFrameError, Request, pack_answer, read_request
 from rebuno.hosts.judge.place import JudgeFolder
-from rebuno.hosts.run import BEGINNING
 
 logger: Final = logging.getLogger("rebuno.hosts")
 
@@ -105,7 +105,7 @@ class Judge:
             writer.close()
 
     async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-        if not _is_own(writer.get_extra_info("socket")):
+        if not is_own(writer.get_extra_info("socket")):
             return b""
         async with asyncio.timeout(READING):
             request = await read_request(reader)
@@ -144,7 +144,8 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _is_own(peer: socket.socket) -> bool:
+def is_own(peer: socket.socket) -> bool:
+    """Whether a process of this user is at the other end."""
     # Nobody else can enter the folder. Where the system does not say who it is, that has to do.
     if not hasattr(socket, "SO_PEERCRED"):
         return True

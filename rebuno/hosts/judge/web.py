@@ -14,6 +14,7 @@ from typing import Final
 
 import h11
 
+from rebuno.errors import RebunoError
 from rebuno.hosts.answer import HookAnswer
 
 logger: Final = logging.getLogger("rebuno.hosts")
@@ -104,6 +105,8 @@ class HookServer:
             answer = await self._respond(token, host, event)
         except HttpError:
             raise
+        except RebunoError as error:
+            raise HttpError(500, str(error)) from None
         except Exception as error:
             logger.exception("an event of %.80r could not be judged", host)
             raise HttpError(500, f"the event could not be judged: {type(error).__name__}: {error}") from None
