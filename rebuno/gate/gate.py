@@ -277,9 +277,9 @@ class Gate:
         held = self._sessions.get(key)
         if held is not None and not held.over:
             return held
-        if held is not None:
+        self._sessions.pop(key, None)
+        if held is not None and held.attempt.lease.poison is not None:
             # A write that failed ended it here, though the store may still name it as held by this process.
-            self._sessions.pop(key)
             with suppress(StoreError, LeaseSuperseded, Terminated):
                 await held.let_go()
         agent, session = key
