@@ -1,0 +1,101 @@
+"""`rebuno hook install` and `rebuno hook uninstall`: a coding agent asks Rebuno before every call, or no more."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rebuno.hosts import HOSTS
+from rebuno_cli import ages, options
+
+if TYPE_CHECKING:
+    from rebuno.hosts.settings import HookSettings
+
+_Command = Callable[..., Any]
+_host = click.argument(
+    "host", metavar="HOST", type=click.Choice(HOSTS), help="claude-code, codex, gemini-cli or opencode."
+)
+_scope = click.option(
+    "--scope",
+    type=click.Choice(["user", "project"]),
+    default="user",
+    help="Your own settings, or those of the project in this folder.",
+)
+_dry_run = click.option("--dry-run", is_flag=True, help="Change nothing; show the difference.")
+
+
+@click.command("install")
+@_host
+@_scope
+@click.option("--policy", multiple=True, metavar="FILE", help="A bundle; again for more. Else the starter coding.rbp.")
+@click.option("--db", metavar="PATH", help="The store's file, or its URL; else one in your state folder.")
+@click.option("--observe", is_flag=True, help="Decide and record, and stop nothing.")
+@click.option("--wait", metavar="AGE", help="Hold a call open so long for a person's answer, such as 5m.")
+@_dry_run
+@options.as_json
+def install(
+    host: str,
+    scope: str,
+    policy: tuple[str, ...],
+    db: str | None,
+    observe: bool,
+    wait: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Put the policy in front of a coding agent: it asks before every call of a tool.
+
+    Edits the agent's settings and keeps everything else in them, byte for byte; a copy of what was there is kept for
+    `uninstall`. Doing it again changes nothing.
+    """
+    from rebuno.hosts import install as hooks
+    from rebuno_cli.render import hooks as render
+    from rebuno_cli.render.show import show
+
+    here = hooks.places()
+    wanted = _settings(policy, db, observe, wait)
+    done = hooks.install(hooks.HOSTS[host], _scoped(scope), here, hooks.program(), wanted, dry_run=dry_run)
+    show(as_json, lambda: render.installed_json(done, dry_run), lambda: render.installed(done, dry_run))
+
+
+@click.command("uninstall")
+@_host
+@_scope
+@_dry_run
+@options.as_json
+def uninstall(host: str, scope: str, dry_run: bool, as_json: bool) -> None:
+    """Take the hook out of a coding agent.
+
+    Its settings are as they were before, byte for byte, if nobody changed them since; else only our entries go. The
+    store stays.
+    """
+    from rebuno.hosts import install as hooks
+    from rebuno_cli.render import hooks as render
+    from rebuno_cli.render.show import show
+
+    done = hooks.uninstall(hooks.HOSTS[host], _scoped(scope), hooks.places(), dry_run=dry_run)
+    show(as_json, lambda: render.installed_json(done, dry_run), lambda: render.uninstalled(done, dry_run))
+
+
+def _scoped(scope: str) -> Any:
+    return scope
+
+
+def _settings(policy: tuple[str, ...], db: str | None, observe: bool, wait: str | None) -> "HookSettings":
+    """The settings as they are asked for, with absolute paths: the agent runs elsewhere.
+
+    Raises:
+        BundleError: a bundle has errors.
+        ValidationError: `--wait` is no age.
+    """
+    from rebuno.hosts.settings import HookSettings
+    from rebuno.packaged import policies
+    from rebuno.policy import compile_policy, read_source
+
+    paths = tuple(os.path.abspath(path) for path in policy)
+    compile_policy([read_source(path) for path in paths or (str(policies() / "coding.rbp"),)])
+    store = "" if db is None else db if "://" in db else str(Path(db).absolute())
+    held = 0.0 if wait is None else ages.seconds("--wait", wait)
+    return HookSettings(policy=paths, db=store, observe=observe, wait=held)
