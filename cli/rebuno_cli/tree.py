@@ -67,7 +67,7 @@ _NOUNS: Final = {
     "hook": (
         "Put the policy in front of a coding agent: Claude Code, Codex, Gemini CLI, OpenCode.",
         "hooks",
-        {"install": "install:install", "uninstall": "install:uninstall", "run": "run:run"},
+        {"install": "install:install", "uninstall": "install:uninstall", "doctor": "doctor:doctor", "run": "run:run"},
     ),
     "key": (
         "Make and revoke the keys of the HTTP interface.",

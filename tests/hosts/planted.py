@@ -32,7 +32,8 @@ class Machine:
     @property
     def here(self) -> Places:
         """As the installer sees it."""
-        return Places(self.home, self.project, {"HOME": str(self.home)})
+        environ = {"HOME": str(self.home), "PATH": str(self.program.parent)}
+        return Places(self.home, self.project, environ, self.root / "system")
 
     def settings(self, host: str, scope: Scope = "user") -> Path:
         """The settings file of a host."""
@@ -54,6 +55,12 @@ class Machine:
     def uninstall(self, host: str, scope: Scope = "user") -> Installation:
         """`rebuno hook uninstall`."""
         return uninstall(HOSTS[host], scope, self.here)
+
+    def command(self, name: str, script: str) -> None:
+        """Puts a program on the PATH."""
+        file = self.program.parent / name
+        file.write_text(script)
+        file.chmod(0o755)
 
     def files(self) -> dict[str, bytes]:
         """Every file below both folders, by its path; the lock and what is remembered are left out."""

@@ -96,6 +96,8 @@ def _settings(policy: tuple[str, ...], db: str | None, observe: bool, wait: str 
 
     paths = tuple(os.path.abspath(path) for path in policy)
     compile_policy([read_source(path) for path in paths or (str(policies() / "coding.rbp"),)])
-    store = "" if db is None else db if "://" in db else str(Path(db).absolute())
+    store = db or ""
+    if store and "://" not in store:
+        store = str(Path(store.removeprefix("sqlite:")).absolute())
     held = 0.0 if wait is None else ages.seconds("--wait", wait)
     return HookSettings(policy=paths, db=store, observe=observe, wait=held)

@@ -1,12 +1,13 @@
 """What `rebuno hook` changed and found, as text and as JSON."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rebuno_cli.render.escape import escape
 
 if TYPE_CHECKING:
+    from rebuno.hosts.doctor import Finding
     from rebuno.hosts.install import FileChange, Installation
 
 # A path may be long, and a line of a settings file too.
@@ -54,6 +55,23 @@ def installed_json(done: "Installation", dry_run: bool) -> dict[str, Any]:
         for change in done.changes
     ]
     return {"host": done.host, "scope": done.scope, "dry_run": dry_run, "changes": changes, "notes": done.notes}
+
+
+def findings(found: "Sequence[Finding]") -> Iterator[str]:
+    """A line for each finding, with its fix."""
+    for one in found:
+        name = f"{one.host} {one.check}".strip()
+        fix = f"; fix: {escape(one.fix, _LIMIT)}" if one.fix else ""
+        yield f"{one.status:<6}  {name}: {escape(one.message, _LIMIT)}{fix}"
+
+
+def findings_json(found: "Sequence[Finding]") -> dict[str, Any]:
+    """The same as data: `ok` is false where one failed."""
+    listed = [
+        {"host": one.host, "check": one.check, "status": one.status, "message": one.message, "fix": one.fix or None}
+        for one in found
+    ]
+    return {"ok": all(one.status != "failed" for one in found), "findings": listed}
 
 
 def difference(change: "FileChange") -> Iterator[str]:

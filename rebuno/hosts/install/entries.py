@@ -25,14 +25,19 @@ class Place:
 
 def ours(hook: Any) -> bool:
     """Whether a hook of a settings file calls Rebuno."""
+    return program(hook) is not None
+
+
+def program(hook: Any) -> str | None:
+    """The path of our program in a hook, or None where it calls another one."""
     command = hook.get("command") if isinstance(hook, dict) else None
     if not isinstance(command, str):
-        return False
+        return None
     try:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    return any(PurePath(word).name == PROGRAM for word in [command, *words])
+    return next((word for word in [command, *words] if PurePath(word).name == PROGRAM), None)
 
 
 def found(root: dict[str, Any]) -> list[Place]:

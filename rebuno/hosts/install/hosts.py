@@ -21,11 +21,12 @@ _AT_THE_END: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Whose settings: the home folder, the project folder, and the environment."""
+    """Whose settings: the home folder, the project folder, the environment, and the root of the administrator's."""
 
     home: Path
     project: Path
     environ: Mapping[str, str]
+    root: Path = Path("/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,9 @@ class Planting:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A coding agent. `tested` is the version that its hooks were tried with. `comments`: it reads settings that have
-    comments. `events` are those that we ask for, each with whether it takes a matcher of tools; `asks` of them is the
-    one before a call, whose answer decides. `module`: its settings are a plugin, a file of our own."""
+    """A coding agent. `tested` is the version that its hooks were tried with, `oldest` the first one that does not let
+    calls run where a hook fails. `events` are those that we ask for, each with whether it takes a matcher of tools;
+    `asks` of them is the one before a call, whose answer decides. `comments`: it reads settings that have comments."""
 
     name: str
     title: str
@@ -68,6 +69,7 @@ class Host:
     events: Mapping[str, bool] = field(default_factory=dict)
     hook: Callable[[Planting, str], dict[str, Any]] | None = None
     comments: bool = False
+    oldest: str = ""
 
     @property
     def module(self) -> bool:
@@ -118,13 +120,8 @@ def _claude_settings(scope: Scope, here: Places) -> Path:
 
 
 def _claude_hook(planting: Planting, event: str) -> dict[str, Any]:
-    # The host prints the whole call where it fails: the last argument is for those who read that.
-    hook = {
-        "type": "command",
-        "command": str(planting.program),
-        "args": [*planting.arguments, "--note", planting.way_out],
-        "timeout": planting.timeout,
-    }
+    call = {"command": str(planting.program), "args": list(planting.arguments)}
+    hook = {"type": "command", **call, "timeout": planting.timeout}
     return hook if planting.observe else hook | {"onFailure": "block"}
 
 
@@ -179,6 +176,8 @@ HOSTS: Final[Mapping[str, Host]] = {
             title="Claude Code",
             command="claude",
             tested="2.1.333",
+            # `onFailure`.
+            oldest="2.1.295",
             asks="PreToolUse",
             events={
                 "PreToolUse": True,

@@ -17,7 +17,7 @@ from rebuno.hosts.install.hosts import Host, Places, Planting, Scope
 from rebuno.hosts.install.record import Record, Records
 from rebuno.hosts.settings import HookSettings
 
-_MARK: Final = "// Rebuno:"
+MARK: Final = "// Rebuno:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +72,12 @@ def install(
         OSError: a file cannot be written.
     """
     own_file = settings_file(host, scope, here)
-    planting = Planting(host.settings(scope, here), program, (host.name,), scope, wanted.observe, wanted.wait)
-    extra = [] if scope == "user" else ["--settings", str(own_file)]
-    # The program looks into no settings before it has a judge, and must be done before the host gives it up.
-    extra += [] if planting.timeout == hook_settings.TIMEOUT else ["--timeout", str(planting.timeout)]
-    planting = replace(planting, arguments=(host.name, *extra))
-    wanted = replace(wanted, timeout=float(planting.timeout))
+    planted = planting(host, scope, here, program, wanted)
+    wanted = replace(wanted, timeout=float(planted.timeout))
     done = Installation(host.name, scope, events=[*host.events] or [host.asks], settings=wanted)
     with _alone(here, dry_run):
-        content = files.read(planting.file)
-        after = _planted(host, planting, content)
+        content = files.read(planted.file)
+        after = _planted(host, planted, content)
         done.notes += _warnings(host, content, after)
         own = files.read(own_file)
         own_text = json.dumps(hook_settings.settings_json(wanted), indent=2, ensure_ascii=False) + "\n"
@@ -128,6 +124,16 @@ def uninstall(host: Host, scope: Scope, here: Places, *, dry_run: bool = False) 
     return done
 
 
+def planting(host: Host, scope: Scope, here: Places, program: Path, wanted: HookSettings) -> Planting:
+    """What is planted for these settings."""
+    found = Planting(host.settings(scope, here), program, (host.name,), scope, wanted.observe, wanted.wait)
+    extra = [] if scope == "user" else ["--settings", str(settings_file(host, scope, here))]
+    # The program looks into no settings before it has a judge, and must be done before the host gives it up.
+    extra += ["--observe"] if wanted.observe else []
+    extra += [] if found.timeout == hook_settings.TIMEOUT else ["--timeout", str(found.timeout)]
+    return replace(found, arguments=(host.name, *extra))
+
+
 def settings_file(host: Host, scope: Scope, here: Places) -> Path:
     """Where our own settings for a host lie. Those of a project lie in the user's folder, not in the project: the agent
     writes there."""
@@ -147,13 +153,13 @@ def _alone(here: Places, dry_run: bool) -> AbstractContextManager[None]:
     return nullcontext() if dry_run else files.locked(records_folder(here))
 
 
-def _planted(host: Host, planting: Planting, content: Content) -> bytes:
+def _planted(host: Host, planted: Planting, content: Content) -> bytes:
     if host.module:
-        if content.data is not None and not content.text().startswith(_MARK):
+        if content.data is not None and not content.text().startswith(MARK):
             raise ValidationError(f"`{content.path}` is there and is not ours; move it away, nothing was changed")
-        return hosts.plugin(planting).encode()
+        return hosts.plugin(planted).encode()
     text = content.text()
-    groups = host.groups(planting)
+    groups = host.groups(planted)
     if not text.strip():
         return content.encoded(entries.put("{}\n", str(content.path), groups))
     return content.encoded(entries.put(text, str(content.path), groups))
@@ -165,7 +171,7 @@ def _restored(host: Host, content: Content, record: Record | None, before: bytes
     if record and content.digest == record.after and (before is not None or not record.existed):
         return before if record.existed else None
     if host.module:
-        return None if content.text().startswith(_MARK) else content.data
+        return None if content.text().startswith(MARK) else content.data
     text = content.text()
     if not text.strip():
         return content.data
