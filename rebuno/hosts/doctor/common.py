@@ -14,7 +14,7 @@ from rebuno.hosts.doctor.finding import Finding, PlantedHook
 from rebuno.hosts.failures import failures_path, read_failures
 from rebuno.hosts.install import entries, hosts
 from rebuno.hosts.install.files import Content
-from rebuno.hosts.install.hosts import Host, Places
+from rebuno.hosts.install.hosts import HostProfile, Places
 from rebuno.hosts.install.install import planting
 from rebuno.hosts.settings import HookSettings
 
@@ -100,7 +100,7 @@ def others(planted: PlantedHook) -> Iterator[Finding]:
         yield planted.note("other hooks", message, "see that none of them changes a call (`updatedInput` and the like)")
 
 
-def version(host: Host, here: Places) -> Iterator[Finding]:
+def version(host: HostProfile, here: Places) -> Iterator[Finding]:
     """The version of the host against the one that the hooks were tried with."""
     place = programs.find(host.command, here.environ)
     if place is None:
@@ -125,7 +125,7 @@ def version(host: Host, here: Places) -> Iterator[Finding]:
         yield Finding(host.name, "version", "ok", f"{host.title} {found[0]}, as the hook was tried with")
 
 
-def failures(host: Host, here: Places) -> Iterator[Finding]:
+def failures(host: HostProfile, here: Places) -> Iterator[Finding]:
     """What went wrong in hooks: under `--observe` the host was not told."""
     found = [one for one in read_failures(here.environ) if one.get("host") == host.name]
     if not found:

@@ -7,7 +7,7 @@ from rebuno.errors import ValidationError
 from rebuno.hosts.doctor import claude_code, codex, common, gemini_cli, opencode
 from rebuno.hosts.doctor.finding import Finding, PlantedHook
 from rebuno.hosts.install import entries, files, json_text
-from rebuno.hosts.install.hosts import HOSTS, SCOPES, Host, Places, Scope
+from rebuno.hosts.install.hosts import HOSTS, SCOPES, HostProfile, Places, Scope
 from rebuno.hosts.install.install import MARK, settings_file
 from rebuno.hosts.settings import HookSettings, read_settings
 
@@ -41,7 +41,7 @@ def examine(here: Places, names: Sequence[str] = ()) -> list[Finding]:
     return found
 
 
-def _planted(host: Host, scope: Scope, here: Places) -> bool:
+def _planted(host: HostProfile, scope: Scope, here: Places) -> bool:
     """Whether there is a hook of ours, or was to be one."""
     if settings_file(host, scope, here).exists():
         return True
@@ -53,7 +53,7 @@ def _planted(host: Host, scope: Scope, here: Places) -> bool:
     return text.startswith(MARK) if host.module else entries.PROGRAM in text
 
 
-def _of(host: Host, scope: Scope, here: Places) -> Iterator[Finding]:
+def _of(host: HostProfile, scope: Scope, here: Places) -> Iterator[Finding]:
     own = settings_file(host, scope, here)
     settings: HookSettings | None = None
     unread: list[Finding] = []

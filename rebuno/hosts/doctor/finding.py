@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rebuno.hosts.install.hosts import Host, Places, Scope
+from rebuno.hosts.install.hosts import HostProfile, Places, Scope
 from rebuno.hosts.settings import HookSettings
 
 # `failed`: calls run unjudged, or none runs. `note`: nobody can tell from here, or it is worth a look.
@@ -26,7 +26,7 @@ class Finding:
 class PlantedHook:
     """A hook that is planted: whose settings, their value, our own settings (None where they cannot be read)."""
 
-    host: Host
+    host: HostProfile
     scope: Scope
     here: Places
     root: Mapping[str, Any]

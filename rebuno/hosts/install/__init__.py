@@ -1,13 +1,13 @@
 """Hooks in the settings of coding agents: planted, taken out, and looked after."""
 
-from rebuno.hosts.install.hosts import HOSTS, SCOPES, Host, Places, Scope, find
+from rebuno.hosts.install.hosts import HOSTS, SCOPES, HostProfile, Places, Scope, find
 from rebuno.hosts.install.install import FileChange, Installation, install, places, program, settings_file, uninstall
 
 __all__ = [
     "HOSTS",
     "SCOPES",
     "FileChange",
-    "Host",
+    "HostProfile",
     "Installation",
     "Places",
     "Scope",

@@ -15,7 +15,7 @@ _ALL: Final = (None, "", "*", ".*")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HookPlace:
     """Where a hook stands: the event, the number of its group and its number in the group."""
 
     event: str
@@ -40,11 +40,11 @@ def program(hook: Any) -> str | None:
     return next((word for word in [command, *words] if PurePath(word).name == PROGRAM), None)
 
 
-def found(root: dict[str, Any]) -> list[Place]:
+def found(root: dict[str, Any]) -> list[HookPlace]:
     """Where our hooks stand, in the order of the file. What has another form than hosts expect holds none."""
     events = root.get("hooks")
     return [
-        Place(event, at, number)
+        HookPlace(event, at, number)
         for event, groups in (events.items() if isinstance(events, dict) else ())
         for at, group in enumerate(groups if isinstance(groups, list) else ())
         for number, hook in enumerate(_hooks(group))
@@ -101,19 +101,19 @@ def take(text: str, named: str, stays: dict[str, dict[str, Any]] | None = None, 
         text = _without(document, gone, was)
 
 
-def _kept(document: Document, place: Place, stays: dict[str, dict[str, Any]] | None) -> bool:
+def _kept(document: Document, place: HookPlace, stays: dict[str, dict[str, Any]] | None) -> bool:
     if not stays or place.event not in stays:
         return False
     alone = [one for one in found(document.root.value) if one.event == place.event and _alone(document, one)]
     return bool(alone) and place == alone[0]
 
 
-def _alone(document: Document, place: Place) -> bool:
+def _alone(document: Document, place: HookPlace) -> bool:
     group = _group(document, place).value
     return len(group["hooks"]) == 1
 
 
-def _without(document: Document, place: Place, was: Any) -> str:
+def _without(document: Document, place: HookPlace, was: Any) -> str:
     hooks = document.root.get("hooks")
     assert hooks is not None
     groups = hooks.get(place.event)
@@ -155,7 +155,7 @@ def _added(document: Document, named: str, event: str, group: dict[str, Any]) ->
     return json_text.insert(document, groups, 2, group)
 
 
-def _group(document: Document, place: Place) -> Node:
+def _group(document: Document, place: HookPlace) -> Node:
     hooks = document.root.get("hooks")
     groups = hooks.get(place.event) if hooks else None
     assert groups is not None

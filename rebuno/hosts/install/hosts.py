@@ -55,7 +55,7 @@ class Planting:
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class HostProfile:
     """A coding agent. `tested` is the version that its hooks were tried with, `oldest` the first one that does not let
     calls run where a hook fails. `events` are those that we ask for, each with whether it takes a matcher of tools;
     `asks` of them is the one before a call, whose answer decides. `comments`: it reads settings that have comments."""
@@ -85,7 +85,7 @@ class Host:
         }
 
 
-def find(name: str) -> Host:
+def find(name: str) -> HostProfile:
     """The host of this name.
 
     Raises:
@@ -168,10 +168,10 @@ def _folder(here: Places, variable: str, otherwise: str) -> Path:
     return Path(os.path.abspath(here.project / named)) if named else here.home / otherwise
 
 
-HOSTS: Final[Mapping[str, Host]] = {
+HOSTS: Final[Mapping[str, HostProfile]] = {
     host.name: host
     for host in (
-        Host(
+        HostProfile(
             name="claude-code",
             title="Claude Code",
             command="claude",
@@ -194,7 +194,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             settings=_claude_settings,
             hook=_claude_hook,
         ),
-        Host(
+        HostProfile(
             name="codex",
             title="Codex",
             command="codex",
@@ -213,7 +213,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             settings=_codex_settings,
             hook=_codex_hook,
         ),
-        Host(
+        HostProfile(
             name="gemini-cli",
             title="Gemini CLI",
             command="gemini",
@@ -230,7 +230,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             settings=_gemini_settings,
             hook=_gemini_hook,
         ),
-        Host(
+        HostProfile(
             name="opencode",
             title="OpenCode",
             command="opencode",

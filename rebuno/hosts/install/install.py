@@ -13,7 +13,7 @@ from rebuno.errors import RebunoError, ValidationError
 from rebuno.hosts import settings as hook_settings
 from rebuno.hosts.install import entries, files, hosts, json_text
 from rebuno.hosts.install.files import Content
-from rebuno.hosts.install.hosts import Host, Places, Planting, Scope
+from rebuno.hosts.install.hosts import HostProfile, Places, Planting, Scope
 from rebuno.hosts.install.record import Record, Records
 from rebuno.hosts.settings import HookSettings
 
@@ -61,7 +61,7 @@ def program() -> Path:
 
 
 def install(
-    host: Host, scope: Scope, here: Places, program: Path, wanted: HookSettings, *, dry_run: bool = False
+    host: HostProfile, scope: Scope, here: Places, program: Path, wanted: HookSettings, *, dry_run: bool = False
 ) -> Installation:
     """Plants a call of `program` into the settings of a host, and writes our own settings for it, `wanted`. Doing it
     again changes nothing.
@@ -94,7 +94,7 @@ def install(
     return done
 
 
-def uninstall(host: Host, scope: Scope, here: Places, *, dry_run: bool = False) -> Installation:
+def uninstall(host: HostProfile, scope: Scope, here: Places, *, dry_run: bool = False) -> Installation:
     """Takes the hook of a host out: the settings are as they were before, byte for byte, where nobody changed them
     since; elsewhere only our entries go. Doing it again changes nothing.
 
@@ -124,7 +124,7 @@ def uninstall(host: Host, scope: Scope, here: Places, *, dry_run: bool = False) 
     return done
 
 
-def planting(host: Host, scope: Scope, here: Places, program: Path, wanted: HookSettings) -> Planting:
+def planting(host: HostProfile, scope: Scope, here: Places, program: Path, wanted: HookSettings) -> Planting:
     """What is planted for these settings."""
     found = Planting(host.settings(scope, here), program, (host.name,), scope, wanted.observe, wanted.wait)
     extra = [] if scope == "user" else ["--settings", str(settings_file(host, scope, here))]
@@ -134,7 +134,7 @@ def planting(host: Host, scope: Scope, here: Places, program: Path, wanted: Hook
     return replace(found, arguments=(host.name, *extra))
 
 
-def settings_file(host: Host, scope: Scope, here: Places) -> Path:
+def settings_file(host: HostProfile, scope: Scope, here: Places) -> Path:
     """Where our own settings for a host lie. Those of a project lie in the user's folder, not in the project: the agent
     writes there."""
     usual = Path(hook_settings.settings_path(host.name, here.environ))
@@ -153,7 +153,7 @@ def _alone(here: Places, dry_run: bool) -> AbstractContextManager[None]:
     return nullcontext() if dry_run else files.locked(records_folder(here))
 
 
-def _planted(host: Host, planted: Planting, content: Content) -> bytes:
+def _planted(host: HostProfile, planted: Planting, content: Content) -> bytes:
     if host.module:
         if content.data is not None and not content.text().startswith(MARK):
             raise ValidationError(f"`{content.path}` is there and is not ours; move it away, nothing was changed")
@@ -165,7 +165,7 @@ def _planted(host: Host, planted: Planting, content: Content) -> bytes:
     return content.encoded(entries.put(text, str(content.path), groups))
 
 
-def _restored(host: Host, content: Content, record: Record | None, before: bytes | None) -> bytes | None:
+def _restored(host: HostProfile, content: Content, record: Record | None, before: bytes | None) -> bytes | None:
     if content.data is None:
         return None
     if record and content.digest == record.after and (before is not None or not record.existed):
@@ -206,7 +206,7 @@ def _written(done: Installation, content: Content, after: bytes, dry_run: bool) 
         files.write(content, after)
 
 
-def _warnings(host: Host, content: Content, after: bytes) -> Iterator[str]:
+def _warnings(host: HostProfile, content: Content, after: bytes) -> Iterator[str]:
     if not host.module and not host.comments:
         document = json_text.parse(Content(content.path, content.target, after).text(), str(content.path))
         if document.comments:
