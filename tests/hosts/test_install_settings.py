@@ -150,7 +150,8 @@ def test_what_is_planted_into_claude_code(one: Machine) -> None:
     assert hooks["PreToolUse"][0]["matcher"] == "*"
     hook = hooks["PreToolUse"][0]["hooks"][0]
     assert hook["command"] == str(one.program)
-    assert hook["args"] == ["claude-code"]
+    assert hook["args"][:2] == ["claude-code", "--note"]
+    assert "rebuno hook uninstall claude-code" in hook["args"][2]
     assert hook["onFailure"] == "block"
     assert hook["timeout"] == 60
 

@@ -144,7 +144,7 @@ def _runs(planted: PlantedHook, program: str) -> Finding:
     if not os.access(program, os.X_OK):
         return planted.failed("program", f"{program} is not executable, so no call runs", fix)
     try:
-        # Without a host it says how it is used: that much needs no judge.
+        # That much needs no judge, and leaves no trace.
         code, said = programs.output([program, "--version"], planted.here.environ, planted.here.project)
     except OSError as error:
         return planted.failed("program", f"{program} cannot be run: {text_of(error)}", fix)

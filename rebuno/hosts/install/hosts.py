@@ -120,7 +120,8 @@ def _claude_settings(scope: Scope, here: Places) -> Path:
 
 
 def _claude_hook(planting: Planting, event: str) -> dict[str, Any]:
-    call = {"command": str(planting.program), "args": list(planting.arguments)}
+    # The host prints the whole call where it fails: the note is for the person who reads that.
+    call = {"command": str(planting.program), "args": [*planting.arguments, "--note", planting.way_out]}
     hook = {"type": "command", **call, "timeout": planting.timeout}
     return hook if planting.observe else hook | {"onFailure": "block"}
 
