@@ -150,7 +150,7 @@ def test_a_hook_that_was_taken_out_or_changed_is_a_failure(one: Machine, host: s
     file = one.settings(host)
     text = file.read_text()
     if HOSTS[host].module:
-        file.write_text(text.replace("if (!settings.observe) throw error", ""))
+        file.write_text(text.replace("throw error", ""))
     else:
         edit(file, lambda value: value["hooks"][HOSTS[host].asks][0].update(matcher="Bash"))
     assert f"rebuno hook install {host}" in failed(look(one, host))["installed"]

@@ -31,6 +31,7 @@ export const Rebuno = async ({ client, directory }) => {
   const started = Date.now()
   const sessions = new Map()
   const expanded = new Set()
+  const refused = new Set()
   let servers = []
 
   // What OpenCode knows of a session. A subagent's session has a parent; the first of them is the user's own.
@@ -71,7 +72,9 @@ export const Rebuno = async ({ client, directory }) => {
         const answer = await send(input.sessionID, event)
         if (answer.decision !== "allow") throw new Error(answer.reason || `Rebuno did not allow it. ${settings.wayOut}`)
       } catch (error) {
-        if (!settings.observe) throw error
+        if (settings.observe) return
+        refused.add(input.callID)
+        throw error
       }
     },
     "tool.execute.after": async (input, output) => {
@@ -91,7 +94,7 @@ export const Rebuno = async ({ client, directory }) => {
       const { part, info } = event.properties ?? {}
       const failed = event.type === "message.part.updated" && part?.type === "tool" && part.state.status === "error"
       // Of a call that was interrupted nobody knows how far it came.
-      if (failed && !part.state.metadata?.interrupted && sessions.has(part.sessionID)) {
+      if (failed && !part.state.metadata?.interrupted && !refused.delete(part.callID) && sessions.has(part.sessionID)) {
         const call = { call: part.callID, tool: part.tool, args: part.state.input ?? {} }
         await tell(part.sessionID, { event: "tool.execute.after", ...call, error: String(part.state.error) })
       }
