@@ -119,7 +119,7 @@ def matches(expected: str, said: str) -> bool:
 
 
 def home(folder: Path) -> Path:
-    """The home of whoever follows a page in the folder."""
+    """The home of the reader who follows a page in the folder."""
     return folder.with_name(f"{folder.name}-home")
 
 
