@@ -74,6 +74,7 @@ def test_uninstall_leaves_nothing_where_nothing_was(one: Machine, host: str, sco
     one.uninstall(host, scope)
     assert one.files() == before
     assert not one.settings(host, scope).parent.exists()
+    assert not list((one.home / ".config").rglob("*project*"))
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -306,6 +307,21 @@ def test_the_mode_is_kept_and_new_files_are_private(one: Machine) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in private} == {0o600}
     one.uninstall("claude-code")
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root writes files of others")
+def test_a_file_of_somebody_else_stays_theirs(one: Machine) -> None:
+    """An administrator installs for a user."""
+    file = one.put("claude-code", CLAUDE)
+    os.chown(file, 65534, 65534)
+    one.install("claude-code")
+    assert (file.stat().st_uid, file.stat().st_gid) == (65534, 65534)
+
+
+def test_settings_in_a_project_are_told_to_be_of_this_machine(one: Machine) -> None:
+    """They name a path that others do not have."""
+    assert any("version control" in note for note in one.install("gemini-cli", "project").notes)
+    assert one.install("gemini-cli").notes == []
 
 
 def test_the_copy_of_what_was_there_is_exact(one: Machine) -> None:

@@ -99,6 +99,10 @@ def _replaced(target: Path, data: bytes, mode: int) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
+            # Of an administrator who installs for somebody else the file stays that person's.
+            with contextlib.suppress(OSError):
+                owner = target.stat()
+                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
             os.fchmod(file.fileno(), mode)
             file.flush()
             os.fsync(file.fileno())

@@ -78,7 +78,7 @@ def install(
     with _alone(here, dry_run):
         content = files.read(planted.file)
         after = _planted(host, planted, content)
-        done.notes += _warnings(host, content, after)
+        done.notes += _warnings(host, scope, content, after)
         own = files.read(own_file)
         own_text = json.dumps(hook_settings.settings_json(wanted), indent=2, ensure_ascii=False) + "\n"
         # Ours first: a hook without its settings would refuse every call, or judge by others.
@@ -117,6 +117,7 @@ def uninstall(host: HostProfile, scope: Scope, here: Places, *, dry_run: bool = 
             done.changes.append(FileChange(own.path, own.data, None))
             if not dry_run:
                 files.write(own, None)
+                files.remove_empty([own.path.parent])
         if record and not dry_run:
             if after is None:
                 files.remove_empty([Path(folder) for folder in record.folders])
@@ -206,7 +207,9 @@ def _written(done: Installation, content: Content, after: bytes, dry_run: bool) 
         files.write(content, after)
 
 
-def _warnings(host: HostProfile, content: Content, after: bytes) -> Iterator[str]:
+def _warnings(host: HostProfile, scope: Scope, content: Content, after: bytes) -> Iterator[str]:
+    if scope == "project":
+        yield f"{content.path} names a program of this machine: keep it out of version control"
     if not host.module and not host.comments:
         document = json_text.parse(Content(content.path, content.target, after).text(), str(content.path))
         if document.comments:
