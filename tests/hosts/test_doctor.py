@@ -323,7 +323,9 @@ def test_what_stops_hooks_in_codex_is_found(one: Machine, file: str, text: str, 
 def test_a_codex_that_does_not_answer_is_not_waited_for(one: Machine) -> None:
     """It ends, or says what is no JSON: its settings are read instead."""
     planted(one, "codex")
-    for script in ("#!/bin/sh\nexit 0\n", "#!/bin/sh\necho nonsense\n", "#!/bin/sh\necho '[]'\n"):
+    answers = ['"x"', '{"data": [3]}', '{"data": [{"hooks": [{"command": "rebuno-hook"}]}]}', '{"other": []}']
+    lines = ["exit 0", "echo nonsense", "echo '[]'", *(f'echo \'{{"id": 2, "result": {one}}}\'' for one in answers)]
+    for script in [f"#!/bin/sh\n{line}\n" for line in lines]:
         one.command("codex", script)
         assert "no review" in failed(look(one, "codex"))["trust"]
 

@@ -1,5 +1,6 @@
 """Whether Codex runs our hook: it skips those that nobody reviewed, and says nothing."""
 
+import os
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,8 +58,9 @@ def _trust(planted: PlantedHook, config: Path) -> Iterator[Finding]:
         if command is None:
             raise FileNotFoundError("`codex` is not on your PATH")
         states = _asked(planted, command, file)
-    except (OSError, ValueError) as error:
-        yield from _recorded(planted, config, file, text_of(error))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        why = text_of(error) if isinstance(error, OSError | ValueError) else "its answer is of another form"
+        yield from _recorded(planted, config, file, why)
         return
     asks = [state for state in states if state.get("eventName") == "preToolUse"]
     idle = [state for state in states if state.get("trustStatus") not in ("trusted", "managed")]
@@ -90,8 +92,8 @@ def _asked(planted: PlantedHook, command: str, file: Path) -> list[dict[str, Any
             {"id": 2, "method": "hooks/list", "params": {"cwds": [project]}},
         ],
     )
-    listed = [hook for one in result["data"] for hook in one["hooks"]] if "data" in result else []
-    return [hook for hook in listed if entries.ours(hook) and Path(hook["sourcePath"]).name == file.name]
+    listed = [hook for folder in result["data"] for hook in folder["hooks"]]
+    return [one for one in listed if entries.ours(one) and os.path.samefile(one["sourcePath"], file)]
 
 
 def _recorded(planted: PlantedHook, config: Path, file: Path, why: str) -> Iterator[Finding]:
