@@ -144,7 +144,7 @@ def _installed(folder: Path) -> Path:
     if not programs.exists():
         programs.mkdir(parents=True)
         run = f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'cli')!r}]"
-        text = f"#!{sys.executable}\n{run}\nfrom rebuno_cli.hook_client import main\nmain()\n"
+        text = f"#!{sys.executable}\n{run}\nfrom rebuno_cli.hook_main import main\nmain()\n"
         (programs / "rebuno-hook").write_text(text, encoding="utf-8")
         (programs / "rebuno-hook").chmod(0o755)
     return programs / "python"
