@@ -68,9 +68,27 @@ def test_options_become_settings_with_absolute_paths(one: Machine) -> None:
     assert read.policy == (str(one.project / "b.rbp"),)
     assert read.db == str(one.project / "x/a.db")
     assert (read.wait, read.timeout, read.observe) == (300, 360, False)
-    hook(one, "install", "codex", "--db", "postgresql://u@h/d", "--observe")
+
+
+def test_what_no_option_names_stays(one: Machine) -> None:
+    """Planting anew, as the doctor says, must not fall back to another policy; `--observe` is asked for each time."""
+    (one.project / "b.rbp").write_text(POLICY)
+    hook(one, "install", "codex", "--policy", "b.rbp", "--wait", "5m", "--observe")
+    file = one.home / ".config/rebuno/hooks/codex.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"retention_days": 7, "port": 7788, "token": "t"}))
+    assert read_settings("codex", one.here.environ).observe
+    hook(one, "install", "codex", "--db", "postgresql://u@h/d")
     read = read_settings("codex", one.here.environ)
-    assert (read.db, read.observe, read.policy) == ("postgresql://u@h/d", True, ())
+    assert read.policy == (str(one.project / "b.rbp"),)
+    assert (read.db, read.observe, read.wait) == ("postgresql://u@h/d", False, 300)
+    assert (read.retention_days, read.port, read.token) == (7, 7788, "t")
+    hook(one, "install", "codex", "--wait", "0s")
+    assert read_settings("codex", one.here.environ).wait == 0
+    file.write_text('{"version": 9}')
+    ran = hook(one, "install", "codex")
+    assert ran.code == 2
+    assert f"`{file}`" in ran.err
+    assert json.loads(file.read_text()) == {"version": 9}
 
 
 @pytest.mark.parametrize(

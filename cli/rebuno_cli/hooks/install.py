@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,15 +49,15 @@ def install(
     """Put the policy in front of a coding agent: it asks before every call of a tool.
 
     Edits the agent's settings and keeps everything else in them, byte for byte; a copy of what was there is kept for
-    `uninstall`. Doing it again changes nothing.
+    `uninstall`. Doing it again changes what the options say; policy, store and wait stay where none is given.
     """
     from rebuno.hosts import install as hooks
     from rebuno_cli.render import hooks as render
     from rebuno_cli.render.show import show
 
-    here = hooks.places()
-    wanted = _settings(policy, db, observe, wait)
-    done = hooks.install(hooks.HOSTS[host], _scoped(scope), here, hooks.program(), wanted, dry_run=dry_run)
+    here, profile = hooks.places(), hooks.HOSTS[host]
+    wanted = _settings(hooks.planned(profile, _scoped(scope), here), policy, db, observe, wait)
+    done = hooks.install(profile, _scoped(scope), here, hooks.program(), wanted, dry_run=dry_run)
     show(as_json, lambda: render.installed_json(done, dry_run), lambda: render.installed(done, dry_run))
 
 
@@ -83,21 +84,26 @@ def _scoped(scope: str) -> Any:
     return scope
 
 
-def _settings(policy: tuple[str, ...], db: str | None, observe: bool, wait: str | None) -> "HookSettings":
-    """The settings as they are asked for, with absolute paths: the agent runs elsewhere.
+def _settings(
+    now: "HookSettings", policy: tuple[str, ...], db: str | None, observe: bool, wait: str | None
+) -> "HookSettings":
+    """The settings as they are asked for: what no option names stays as it is now, but for `--observe`. Paths are
+    absolute, since the agent runs elsewhere.
 
     Raises:
         BundleError: a bundle has errors.
         ValidationError: `--wait` is no age.
     """
-    from rebuno.hosts.settings import HookSettings
-    from rebuno.packaged import policies
+    from rebuno.hosts.run import policy_files
     from rebuno.policy import compile_policy, read_source
 
-    paths = tuple(os.path.abspath(path) for path in policy)
-    compile_policy([read_source(path) for path in paths or (str(policies() / "coding.rbp"),)])
-    store = db or ""
-    if store and "://" not in store:
-        store = str(Path(store.removeprefix("sqlite:")).absolute())
-    held = 0.0 if wait is None else ages.seconds("--wait", wait)
-    return HookSettings(policy=paths, db=store, observe=observe, wait=held)
+    wanted = replace(now, observe=observe)
+    if policy:
+        wanted = replace(wanted, policy=tuple(os.path.abspath(path) for path in policy))
+    if db is not None:
+        store = db if "://" in db else str(Path(db.removeprefix("sqlite:")).absolute())
+        wanted = replace(wanted, db=store)
+    if wait is not None:
+        wanted = replace(wanted, wait=ages.seconds("--wait", wait))
+    compile_policy([read_source(path) for path in policy_files(wanted)])
+    return wanted

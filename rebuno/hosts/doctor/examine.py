@@ -61,7 +61,7 @@ def _of(host: HostProfile, scope: Scope, here: Places) -> Iterator[Finding]:
     try:
         settings = read_settings(host.name, here.environ, str(own) if scope == "project" else None)
     except ValidationError as error:
-        unread.append(planted.failed("settings", error.message, planted.again))
+        unread.append(planted.failed("settings", error.message, f"remove {own}, then {planted.again}"))
     root: Mapping[str, Any] = {}
     try:
         content = files.read(host.settings(scope, here))
@@ -80,6 +80,6 @@ def _of(host: HostProfile, scope: Scope, here: Places) -> Iterator[Finding]:
         yield from common.policy(planted, settings)
         yield from common.store(planted, settings)
         if settings.observe:
-            fix = f"to enforce the policy: {planted.again}, without --observe"
+            fix = f"to enforce the policy: rebuno hook install {host.name}{planted.option}"
             yield planted.note("mode", "the hook only observes: no call is stopped", fix)
     yield from _OWN[host.name](planted)

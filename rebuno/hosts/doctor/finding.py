@@ -35,7 +35,8 @@ class PlantedHook:
     @property
     def again(self) -> str:
         """The command that plants the hook again."""
-        return f"rebuno hook install {self.host.name}{self.option}"
+        observe = " --observe" if self.settings and self.settings.observe else ""
+        return f"rebuno hook install {self.host.name}{self.option}{observe}"
 
     @property
     def option(self) -> str:

@@ -1,7 +1,16 @@
 """Hooks in the settings of coding agents: planted, taken out, and looked after."""
 
 from rebuno.hosts.install.hosts import HOSTS, SCOPES, HostProfile, Places, Scope, find
-from rebuno.hosts.install.install import FileChange, Installation, install, places, program, settings_file, uninstall
+from rebuno.hosts.install.install import (
+    FileChange,
+    Installation,
+    install,
+    places,
+    planned,
+    program,
+    settings_file,
+    uninstall,
+)
 
 __all__ = [
     "HOSTS",
@@ -14,6 +23,7 @@ __all__ = [
     "find",
     "install",
     "places",
+    "planned",
     "program",
     "settings_file",
     "uninstall",

@@ -125,6 +125,23 @@ def uninstall(host: HostProfile, scope: Scope, here: Places, *, dry_run: bool = 
     return done
 
 
+def planned(host: HostProfile, scope: Scope, here: Places) -> HookSettings:
+    """Our own settings for a host as they are now; the defaults where there are none.
+
+    Raises:
+        ValidationError: they cannot be read.
+    """
+    content = files.read(settings_file(host, scope, here))
+    if content.data is None:
+        return HookSettings()
+    try:
+        return hook_settings.settings_of(json.loads(content.text()))
+    except (ValueError, RecursionError):
+        raise ValidationError(f"`{content.path}` is no JSON; remove it, then install again") from None
+    except ValidationError as error:
+        raise ValidationError(f"`{content.path}`: {error.message}; remove it, then install again") from None
+
+
 def planting(host: HostProfile, scope: Scope, here: Places, program: Path, wanted: HookSettings) -> Planting:
     """What is planted for these settings."""
     found = Planting(host.settings(scope, here), program, (host.name,), scope, wanted.observe, wanted.wait)
