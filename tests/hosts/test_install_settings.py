@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 
 from rebuno.errors import ValidationError
 from rebuno.hosts import HOSTS as NAMES
-from rebuno.hosts.install import HOSTS, SCOPES, Scope
+from rebuno.hosts.doctor import examine
+from rebuno.hosts.install import HOSTS, SCOPES, Scope, install
 from rebuno.hosts.install.entries import found, others
 from rebuno.hosts.install.json_text import parse
 from rebuno.hosts.settings import HookSettings, read_settings
@@ -190,6 +192,22 @@ def test_a_project_has_settings_of_its_own_outside_of_it(one: Machine) -> None:
     assert Path(file).is_relative_to(one.home)
     assert read_settings("claude-code", one.here.environ, file).policy == ("/x/a.rbp",)
     assert read_settings("claude-code", one.here.environ).policy == ()
+
+
+@pytest.mark.parametrize("host", WITH_HOOKS)
+def test_the_home_folder_is_no_project(one: Machine, host: str) -> None:
+    """Its settings are those of the user: two scopes would share one file."""
+    here = replace(one.here, project=one.home)
+    with pytest.raises(ValidationError, match="--scope user"):
+        install(HOSTS[host], "project", here, one.program, HookSettings())
+    assert one.files() == machine_files(one)
+    one.install(host)
+    assert [finding.check for finding in examine(here, [host])].count("program") == 1
+
+
+def machine_files(one: Machine) -> dict[str, bytes]:
+    """The program alone."""
+    return {"bin/rebuno-hook": one.program.read_bytes()}
 
 
 @pytest.mark.parametrize("host", ["codex", "gemini-cli"])

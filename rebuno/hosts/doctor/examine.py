@@ -43,6 +43,8 @@ def examine(here: Places, names: Sequence[str] = ()) -> list[Finding]:
 
 def _planted(host: HostProfile, scope: Scope, here: Places) -> bool:
     """Whether there is a hook of ours, or was to be one."""
+    if scope == "project" and host.at_home(here):
+        return False
     if settings_file(host, scope, here).exists():
         return True
     try:

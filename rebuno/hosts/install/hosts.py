@@ -76,6 +76,11 @@ class HostProfile:
         """Whether our hook is a file of its own, in the place of an entry in the host's settings."""
         return self.hook is None
 
+    def at_home(self, here: Places) -> bool:
+        """Whether the project is where the user's own settings lie: in the home folder, mostly."""
+        user, project = (os.path.realpath(self.settings(scope, here)) for scope in SCOPES)
+        return user == project
+
     def groups(self, planting: Planting) -> dict[str, dict[str, Any]]:
         """What is planted for each event."""
         assert self.hook is not None

@@ -73,6 +73,8 @@ def install(
     """
     own_file = settings_file(host, scope, here)
     planted = planting(host, scope, here, program, wanted)
+    if scope == "project" and host.at_home(here):
+        raise ValidationError(f"the settings of this folder's project are your own, {planted.file}: use `--scope user`")
     wanted = replace(wanted, timeout=float(planted.timeout))
     done = Installation(host.name, scope, events=[*host.events] or [host.asks], settings=wanted)
     with _alone(here, dry_run):
