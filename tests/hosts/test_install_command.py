@@ -95,7 +95,8 @@ def test_what_no_option_names_stays(one: Machine) -> None:
     ("argv", "words"),
     [
         (("install", "vim"), "vim"),
-        (("install", "codex", "--wait", "soon"), "--wait soon"),
+        (("install", "codex", "--wait", "soon"), "`soon`"),
+        (("install", "codex", "--wait", "1d"), "23 h"),
         (("install", "codex", "--scope", "machine"), "machine"),
         (("install", "codex", "--policy", "none.rbp"), "none.rbp"),
         (("uninstall",), "HOST"),

@@ -1,20 +1,22 @@
 """`rebuno hook install` and `rebuno hook uninstall`: a coding agent asks Rebuno before every call, or no more."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from rebuno.errors import ValidationError
 from rebuno.hosts import HOSTS
-from rebuno_cli import ages, options
+from rebuno.hosts.spans import span_seconds
+from rebuno_cli import options
 
 if TYPE_CHECKING:
     from rebuno.hosts.settings import HookSettings
 
-_Command = Callable[..., Any]
+# In seconds: with what a hook needs besides it is less than the day that `rebuno-hook` may take.
+LONGEST_WAIT: Final = 23 * 3600
 _host = click.argument(
     "host", metavar="HOST", type=click.Choice(HOSTS), help="claude-code, codex, gemini-cli or opencode."
 )
@@ -33,7 +35,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Change nothing; show th
 @click.option("--policy", multiple=True, metavar="FILE", help="A bundle; again for more. Else the starter coding.rbp.")
 @click.option("--db", metavar="PATH", help="The store's file, or its URL; else one in your state folder.")
 @click.option("--observe", is_flag=True, help="Decide and record, and stop nothing.")
-@click.option("--wait", metavar="AGE", help="Hold a call open so long for a person's answer, such as 5m.")
+@click.option("--wait", metavar="TIME", help="Hold a call open for a person's answer: `5m`.")
 @_dry_run
 @options.as_json
 def install(
@@ -92,7 +94,7 @@ def _settings(
 
     Raises:
         BundleError: a bundle has errors.
-        ValidationError: `--wait` is no age.
+        ValidationError: `--wait` is no span of time, or too long.
     """
     from rebuno.hosts.run import policy_files
     from rebuno.policy import compile_policy, read_source
@@ -104,6 +106,12 @@ def _settings(
         store = db if "://" in db else str(Path(db.removeprefix("sqlite:")).absolute())
         wanted = replace(wanted, db=store)
     if wait is not None:
-        wanted = replace(wanted, wait=ages.seconds("--wait", wait))
+        wanted = replace(wanted, wait=_held(span_seconds("--wait", wait)))
     compile_policy([read_source(path) for path in policy_files(wanted)])
     return wanted
+
+
+def _held(seconds: float) -> float:
+    if seconds > LONGEST_WAIT:
+        raise ValidationError(f"`--wait` is at most {LONGEST_WAIT // 3600} h; agents wait no longer for a hook")
+    return seconds
