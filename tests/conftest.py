@@ -119,6 +119,7 @@ MARKED: Final = {
         "hosts/test_judge_web.py",
         "hosts/test_opencode_plugin.py",
         "house/test_imports.py",
+        "house/test_deploy.py",
         "house/test_wheel.py",
         "journal/test_permissions.py",
         "journal/test_postgres_processes.py",

@@ -64,6 +64,17 @@ _NOUNS: Final = {
         "tools",
         {"ls": "ls:ls", "pin": "pin:pin"},
     ),
+    "store": (
+        "Copy a store, put a copy back, and see what is known of it as a whole.",
+        "stores",
+        {
+            "backup": "backup:backup",
+            "restore": "backup:restore",
+            "info": "restored:info",
+            "mark-restored": "restored:mark",
+            "accept-restore": "restored:accept",
+        },
+    ),
     "hook": (
         "Put the policy in front of a coding agent: Claude Code, Codex, Gemini CLI, OpenCode.",
         "hooks",
