@@ -78,7 +78,7 @@ _NOUNS: Final = {
     "hook": (
         "Put the policy in front of a coding agent: Claude Code, Codex, Gemini CLI, OpenCode.",
         "hooks",
-        {"run": "run:run"},
+        {"install": "install:install", "uninstall": "install:uninstall", "doctor": "doctor:doctor", "run": "run:run"},
     ),
     "audit": (
         "Write what logs hold for a system that keeps it elsewhere, and check that.",

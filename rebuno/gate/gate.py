@@ -254,8 +254,16 @@ class Gate:
         _check("agent", agent)
         key = (agent, session)
         self._seen[key] = time.monotonic()
-        async with self._lock(key):
-            return await self._held(key, request=request, workdir=workdir, parent=parent, parent_call=parent_call)
+
+        async def alone() -> HostSession | ExecutionRow:
+            async with self._lock(key):
+                return await self._held(key, request=request, workdir=workdir, parent=parent, parent_call=parent_call)
+
+        # To its end, also where the caller goes: the store would name this process as the holder of a session that
+        # nothing here knows of.
+        opening = asyncio.ensure_future(alone())
+        opening.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(opening)
 
     async def _held(
         self,
@@ -270,6 +278,10 @@ class Gate:
         if held is not None and not held.over:
             return held
         self._sessions.pop(key, None)
+        if held is not None and held.attempt.lease.poison is not None:
+            # A write that failed ended it here, though the store may still name it as held by this process.
+            with suppress(StoreError, LeaseSuperseded, Terminated):
+                await held.let_go()
         agent, session = key
         begun_by = step = ""
         if parent:

@@ -6,10 +6,20 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+from rebuno.hosts.answer import HookAnswer, refused
 from rebuno.hosts.settings import state_folder
 
 # In bytes: the older half goes where there are more.
 LARGEST: Final = 262_144
+
+BEGINNING: Final = "rebuno: the call must not run: "
+
+
+def failure_answer(sentence: str, host: str, environ: Mapping[str, str], *, observe: bool) -> HookAnswer:
+    """The answer where there is none: a refusal with the cause. Where the policy is only observed the host goes on, and
+    `rebuno hook doctor` tells of it."""
+    note_failure(environ, host, sentence, observed=observe)
+    return HookAnswer(_nothing_said(host)) if observe else refused(BEGINNING + sentence)
 
 
 def failures_path(environ: Mapping[str, str]) -> str:
@@ -53,6 +63,11 @@ def read_failures(environ: Mapping[str, str]) -> list[dict[str, Any]]:
         if isinstance(one, dict) and isinstance(one.get("message"), str):
             found.append(one)
     return found
+
+
+def _nothing_said(host: str) -> str:
+    # Our plugin takes silence for a refusal; the others go on as if there were no hook.
+    return '{"decision": "allow"}\n' if host == "opencode" else ""
 
 
 def _halve(path: str) -> None:

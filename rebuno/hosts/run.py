@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from rebuno.errors import BundleError, ConflictError, LeaseSuperseded, RebunoError, StoreError, ValidationError, text_of
-from rebuno.hosts.answer import HookAnswer, refused
+from rebuno.hosts.answer import HookAnswer
 from rebuno.hosts.events import CallBegins, CallEnded
-from rebuno.hosts.failures import note_failure
+from rebuno.hosts.failures import failure_answer
 from rebuno.hosts.host import host_named
 from rebuno.hosts.settings import HookSettings, read_settings, state_folder
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 LARGEST: Final = 64 * 1024 * 1024
 # How often a session that another hook holds is asked for again, in seconds.
 _AGAIN: Final = 0.05
-_BEGINNING: Final = "rebuno: the call must not run: "
+# For how long another hook may be at making the store, in seconds.
+_MADE: Final = 0.5
 
 
 class HookTimeoutError(RebunoError):
@@ -60,9 +61,7 @@ def run_hook(
 def failed(error: BaseException, host: str, environ: Mapping[str, str], *, observe: bool) -> HookAnswer:
     """The answer where there is none: a refusal with the cause and the fix. Where the policy is only observed the host
     goes on, and `rebuno hook doctor` tells of it."""
-    sentence = failure_sentence(error, host)
-    note_failure(environ, host, sentence, observed=observe)
-    return HookAnswer(_nothing_said(host)) if observe else refused(_BEGINNING + sentence)
+    return failure_answer(failure_sentence(error, host), host, environ, observe=observe)
 
 
 def failure_sentence(error: BaseException, host: str) -> str:
@@ -166,14 +165,14 @@ async def answer_in_time(
 
 
 async def _judged(host: str, event: dict[str, Any], environ: Mapping[str, str], settings: HookSettings) -> HookAnswer:
-    ready_store(host, event, environ, settings)
+    await ready_store(host, event, environ, settings)
     async with hook_gate(settings) as gate:
         return await answer_in_time(host, event, environ, gate, settings)
 
 
-def ready_store(host: str, event: dict[str, Any], environ: Mapping[str, str], settings: HookSettings) -> None:
-    """Makes the folder of the store where nobody named one, and looks that a call does not begin a new store: what the
-    session did before would be forgotten, and rules ask about it.
+async def ready_store(host: str, event: dict[str, Any], environ: Mapping[str, str], settings: HookSettings) -> None:
+    """Makes the folder of the store where nobody named one, and looks that a call does not begin a new store in the
+    place of one that is gone: what the session did before would be forgotten, and rules ask about it.
 
     Raises:
         StoreError: the store of a running session is gone.
@@ -181,17 +180,27 @@ def ready_store(host: str, event: dict[str, Any], environ: Mapping[str, str], se
     """
     from rebuno.errors import StoreUnreachable
 
-    if "://" in settings.db or settings.db.startswith("sqlite:") or os.path.exists(settings.db):
+    if "://" in settings.db or settings.db.startswith("sqlite:"):
         return
+    until = asyncio.get_running_loop().time() + _MADE
+    while _is_gone(settings.db):
+        if not isinstance(host_named(host).read_event(event, environ), CallBegins | CallEnded):
+            break
+        if asyncio.get_running_loop().time() > until:
+            raise StoreUnreachable(
+                f"the store `{settings.db}` is gone, and with it what this session did; begin a new session",
+                path=settings.db,
+            )
+        # Another hook makes it just now, perhaps.
+        await asyncio.sleep(_AGAIN)
     folder = state_folder(environ)
-    fresh = os.path.dirname(settings.db) == folder and not os.path.isdir(folder)
-    if not fresh and isinstance(host_named(host).read_event(event, environ), CallBegins | CallEnded):
-        raise StoreUnreachable(
-            f"the store `{settings.db}` is gone, and with it what this session did; begin a new session",
-            path=settings.db,
-        )
     if os.path.dirname(settings.db) == folder:
         os.makedirs(folder, mode=0o700, exist_ok=True)
+
+
+def _is_gone(store: str) -> bool:
+    # A store keeps its owners in a folder beside it: without one there never was a store.
+    return not os.path.exists(store) and os.path.exists(f"{store}-owners")
 
 
 @contextmanager
@@ -218,11 +227,6 @@ def _watched(host: str, environ: Mapping[str, str], settings: HookSettings) -> "
         yield
     finally:
         timer.cancel()
-
-
-def _nothing_said(host: str) -> str:
-    # Our plugin takes silence for a refusal; the others go on as if there were no hook.
-    return '{"decision": "allow"}\n' if host == "opencode" else ""
 
 
 def _brief(text: str) -> str:

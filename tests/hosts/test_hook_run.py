@@ -252,7 +252,7 @@ def test_a_fault_of_ours(host: str, run: Run, monkeypatch: pytest.MonkeyPatch) -
 def test_observing_a_failure_is_noted_and_stops_nothing(host: str, run: Run) -> None:
     """The doctor tells of it."""
     assert run.hook(host, b"{oops", "--observe").code == 0
-    Path(run.bundle).write_text("bundle b\n")
+    Path(run.bundle).write_text("bundle {\n")
     ran = run.shell(host, "ls", "--observe")
     assert (ran.code, ran.out) == (0, ALLOWED[host] if host == OPENCODE else "")
     assert [one["observed"] for one in read_failures(run.env)] == [True, True]
@@ -263,7 +263,7 @@ def test_an_unknown_host_is_a_refusal(run: Run) -> None:
     assert rebuno("hook", "run", "claude", within=run.folder).code == 2
 
 
-@pytest.mark.parametrize("wait", ["5", "soon", "-1s"])
+@pytest.mark.parametrize("wait", ["5x", "soon", "-1s"])
 def test_an_option_that_is_misspelt_is_a_refusal(wait: str, run: Run) -> None:
     """It names the option."""
     ran = run.shell(CODEX, "ls", "--wait", wait)

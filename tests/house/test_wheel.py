@@ -1,5 +1,6 @@
 """What an installation gives: the wheel is built, looked into, installed away from the checkout and used there."""
 
+import json
 import os
 import subprocess
 import sys
@@ -131,3 +132,40 @@ def test_a_kernel_runs_away_from_the_checkout(installed: Path, tmp_path: Path) -
     )
     done = run([installed / "python", "-W", "error", "-c", code], tmp_path)
     assert done.stdout == "12\n", done.stderr
+
+
+def test_the_hook_works_away_from_the_checkout(installed: Path, tmp_path: Path) -> None:
+    """`rebuno-hook` starts the judge of its own installation, which judges by the bundle that came along."""
+    folders = {name: tmp_path / name for name in ("home", "run", "project")}
+    for folder in folders.values():
+        folder.mkdir(mode=0o700)
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folders["home"]),
+        "XDG_RUNTIME_DIR": str(folders["run"]),
+        "CLAUDE_PROJECT_DIR": str(folders["project"]),
+        "REBUNO_JUDGE_IDLE": "1",
+    }
+    decisions = []
+    for command in ("ls src", "cat .env"):
+        event = {
+            "hook_event_name": "PreToolUse",
+            "session_id": "s",
+            "cwd": str(folders["project"]),
+            "tool_name": "Bash",
+            "tool_input": {"command": command},
+            "tool_use_id": command,
+        }
+        done = subprocess.run(
+            [str(installed / "rebuno-hook"), "claude-code"],
+            input=json.dumps(event),
+            capture_output=True,
+            text=True,
+            env=environ,
+            cwd=folders["project"],
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        decisions.append(json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"])
+    assert decisions == ["allow", "deny"]
+    assert (folders["run"] / "rebuno" / "judge.lock").exists()

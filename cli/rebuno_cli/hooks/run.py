@@ -6,7 +6,7 @@ import sys
 import click
 
 from rebuno.hosts import HOSTS
-from rebuno_cli import ages
+from rebuno.hosts.spans import span_seconds
 
 
 @click.command("run")
@@ -21,6 +21,8 @@ from rebuno_cli import ages
 @click.option(
     "--timeout", metavar="TIME", help="After how long the host gives the hook up; else the settings', else 60s."
 )
+# For a person: a host prints the whole call where it fails.
+@click.option("--note", hidden=True, expose_value=False)
 def run(
     host: str,
     settings: str | None,
@@ -40,8 +42,8 @@ def run(
             "policy": policy,
             "db": db,
             "observe": observe,
-            "wait": wait and ages.seconds("--wait", wait),
-            "timeout": timeout and ages.seconds("--timeout", timeout),
+            "wait": wait and span_seconds("--wait", wait),
+            "timeout": timeout and span_seconds("--timeout", timeout),
         }
         from rebuno.hosts.run import run_hook
 

@@ -26,6 +26,10 @@ class ChangedFiles:
         self._read = dict(_from_files(policy))
         self._told: dict[str, str | None] = {}
 
+    def differ(self) -> bool:
+        """Whether one of them is gone or says something else now."""
+        return any(_now(path) != text for path, text in self._read.items())
+
     def look(self) -> None:
         """Names in the log every file that changed since it was read, once for each change."""
         for path, text in self._read.items():

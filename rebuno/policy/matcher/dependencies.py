@@ -1,7 +1,7 @@
 """Finds the earlier steps that a policy can ask about, so that a long run keeps only those in memory."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -9,6 +9,7 @@ from rebuno.policy.matcher.build import names_of
 from rebuno.policy.matcher.index import SubjectPattern, matches_any, subject_patterns
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.parts import nodes_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +129,5 @@ def _subjects(statements: Any) -> Iterator[tree.Subject]:
 
 
 def _nodes(statements: Any) -> Iterator[Any]:
-    stack: list[Any] = [statements]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, tuple):
-            stack.extend(node)
-        elif isinstance(node, tree.Never):
-            continue  # a claim decides nothing, so no run has to remember anything for it
-        elif is_dataclass(node):
-            yield node
-            stack.extend(getattr(node, field.name) for field in fields(node))
+    # A claim decides nothing, so no run has to remember anything for it.
+    return nodes_in(statements, without=tree.Never)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
 from rebuno.errors import ValidationError
@@ -10,6 +9,7 @@ from rebuno.model import identity
 from rebuno.policy.facets.registry import find_facet
 from rebuno.policy.matcher.policy import Policy
 from rebuno.policy.syntax import tree
+from rebuno.policy.syntax.parts import nodes_in
 
 # In characters. The decision itself reads shorter texts, in a few milliseconds.
 LONG_TEXT: Final = 2_048
@@ -71,15 +71,7 @@ def _texts(value: Any) -> Iterator[str]:
 def facets_in(bundles: Iterable[tree.Bundle]) -> set[str]:
     """The names of the facets that decisions of these trees use. A claim decides nothing."""
     used: set[str] = set()
-    stack: list[Any] = [bundle.statements for bundle in bundles]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, tuple):
-            stack.extend(node)
-        elif isinstance(node, tree.Never):
-            continue
-        elif is_dataclass(node):
-            if isinstance(node, tree.Operand | tree.At):
-                used.update(name.text for name in node.facets)
-            stack.extend(getattr(node, field.name) for field in fields(node))
+    for node in nodes_in(tuple(bundle.statements for bundle in bundles), without=tree.Never):
+        if isinstance(node, tree.Operand | tree.At):
+            used.update(name.text for name in node.facets)
     return used
