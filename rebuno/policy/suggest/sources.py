@@ -1,0 +1,156 @@
+"""Which results are trusted, and which values they hold.
+
+A result counts if its tool only looks, and every argument of that call was tied: to the user's request, to another
+trusted result, or to a literal that was seen often. What somebody else wrote does not count: the fields of an object
+that names its sender or author, and fields of free text. Of a tool that makes something, the id of what it made counts.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rebuno.policy.suggest import words
+from rebuno.policy.suggest.choose import Choice, tests_of
+from rebuno.policy.suggest.leaves import Shape, is_email, key_of
+from rebuno.policy.suggest.seen import SeenCall
+from rebuno.policy.suggest.text import Part, Path, pattern, quoted, relative
+from rebuno.policy.suggest.tool import Tool
+from rebuno.policy.values.json_values import MISSING
+
+_LONGEST: Final = 100
+_DEEPEST: Final = 6
+_MOST: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path in the results of one tool."""
+
+    target: str
+    path: Path
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """What places are sorted by."""
+        return self.target, relative(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A value at a place, brought in a run by the event `seq`."""
+
+    place: Place
+    run: int
+    seq: int
+
+
+def plain_values(result: Any, *, made: bool = False) -> Iterator[tuple[Path, Any]]:
+    """The values of a result that nobody wrote in their own words, with their paths. Of what was `made`, only ids."""
+    waiting: list[tuple[Path, Any]] = [((), result)]
+    for _ in range(_MOST):
+        if not waiting:
+            return
+        path, value = waiting.pop()
+        if isinstance(value, dict) and len(path) < _DEEPEST:
+            if words.by_others(value):
+                continue
+            if _by_name(value):
+                waiting += [((*path, Part.EACH_VALUE), each) for each in value.values()]
+            else:
+                waiting += [((*path, key), each) for key, each in value.items() if not words.free_field(key)]
+        elif isinstance(value, list) and len(path) < _DEEPEST and not made:
+            waiting += [((*path, Part.EACH), each) for each in value]
+        elif path and _plain(path, value) and (not made or words.is_id(key_of(path))):
+            yield path, value
+
+
+def _by_name(value: Mapping[str, Any]) -> bool:
+    """Whether the keys of an object are ids or names, and its values all alike."""
+    kinds = {frozenset(each) if isinstance(each, dict) else None for each in value.values()}
+    return len(kinds) == 1 and None not in kinds and (len(value) > 1 or any(char.isdigit() for char in next(iter(value))))
+
+
+def _plain(path: Path, value: Any) -> bool:
+    if isinstance(value, str):
+        return 2 <= len(value) <= _LONGEST and not any(map(str.isspace, value)) or words.is_id(key_of(path)) and bool(
+            value
+        ) and not any(map(str.isspace, value))
+    return isinstance(value, int) and not isinstance(value, bool) and words.is_id(key_of(path))
+
+
+class Results:
+    """The trusted results of all runs. `choices` has of each tool the calls that were tied."""
+
+    def __init__(self, tools: Mapping[str, Tool], choices: Mapping[str, Choice]) -> None:
+        self._holds: dict[tuple[int, str], list[Held]] = {}
+        self.values: dict[Place, set[str]] = {}
+        for target, choice in choices.items():
+            tool = tools[target]
+            if _trusted(tool):
+                for number in sorted(choice.calls):
+                    self._take(tool, tool.calls[number])
+
+    def _take(self, tool: Tool, call: SeenCall) -> None:
+        if call.result is MISSING:
+            return
+        echoed = {quoted(value) for values in call.args.leaves.values() for value in values}
+        for path, value in plain_values(call.result, made=not tool.looks):
+            said = quoted(value)
+            if said not in echoed:
+                place = Place(tool.target, path)
+                self._holds.setdefault((call.run, said), []).append(Held(place, call.run, call.ended))
+                self.values.setdefault(place, set()).add(said)
+
+    def before(self, call: SeenCall, value: Any) -> set[Place]:
+        """The places that held a value when a call was submitted."""
+        until = call.facts.as_of or 0
+        return {held.place for held in self._holds.get((call.run, quoted(value)), ()) if held.seq < until}
+
+    def places_for(self, tool: Tool, path: Path, numbers: Iterable[int]) -> list[Place]:
+        """The fewest places that held the values of these calls, and those that are alike: with the same field and a
+        value in common, or with addresses where the values are addresses."""
+        wanted: dict[Place, set[tuple[int, str]]] = {}
+        for number in numbers:
+            call = tool.calls[number]
+            for value in call.args.leaves[path]:
+                for place in self.before(call, value):
+                    wanted.setdefault(place, set()).add((number, quoted(value)))
+        chosen: list[Place] = []
+        covered: set[tuple[int, str]] = set()
+        for place in sorted(wanted, key=lambda one: (-len(wanted[one]), one.order)):
+            if wanted[place] - covered:
+                chosen.append(place)
+                covered |= wanted[place]
+        if not chosen:
+            return []
+        addresses = tool.shapes[path] is Shape.EMAIL
+        alike = [place for place in self.values if place not in chosen and self._alike(place, chosen, addresses)]
+        return sorted([*chosen, *alike], key=lambda one: one.order)
+
+    def _alike(self, place: Place, chosen: Iterable[Place], addresses: bool) -> bool:
+        mine = self.values[place]
+        if addresses:
+            return all(is_email(value[1:-1]) for value in mine)
+        return any(
+            key_of(place.path) == key_of(other.path) != "" and mine & self.values[other] for other in chosen
+        )
+
+
+def _trusted(tool: Tool) -> bool:
+    if tool.dangerous or {Shape.URL, Shape.COMMAND} & set(tool.shapes.values()):
+        return False
+    return True
+
+
+def statement(name: str, places: Iterable[Place], tools: Mapping[str, Tool], choices: Mapping[str, Choice]) -> str:
+    """The `known` that takes the values at these places from calls that are tied."""
+    sources = []
+    by_target: dict[str, list[Place]] = {}
+    for place in places:
+        by_target.setdefault(place.target, []).append(place)
+    for target, mine in by_target.items():
+        paths = ", ".join(relative(place.path) for place in mine)
+        tests = tests_of(tools[target], choices[target])
+        where = f" where ({' and '.join(tests)})" if tests else ""
+        sources.append(f"result of allowed tool {pattern(target)} at {paths}{where}")
+    return f"known {name} = " + " or ".join(sources)

@@ -1,0 +1,153 @@
+"""A tool with the calls of it that were seen, and which ways fit which of them."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rebuno.policy.suggest import folders, ways
+from rebuno.policy.suggest.commands import commands_seen
+from rebuno.policy.suggest.hints import Hints
+from rebuno.policy.suggest.leaves import Shape, key_of, shape_of
+from rebuno.policy.suggest.probe import Probe
+from rebuno.policy.suggest.seen import SeenCall
+from rebuno.policy.suggest.text import Part, Path
+from rebuno.policy.suggest.ways import LONGEST_LITERAL, MOST_LITERALS, Strength, Way
+from rebuno.policy.suggest.words import dangerous
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`often` is in how many executions a literal must have been seen, `asked` whether any execution has a request."""
+
+    often: int
+    asked: bool
+    hints: Hints
+
+
+@dataclass(eq=False)
+class Tool:
+    """A target with its calls. `ways` are those of each path, narrowest first, `fits` the numbers of the calls that a
+    way fits, by path and place of the way."""
+
+    target: str
+    calls: Sequence[SeenCall]
+    looks: bool
+    dangerous: bool
+    shapes: dict[Path, Shape]
+    ways: dict[Path, list[Way]] = field(default_factory=dict)
+    fits: dict[tuple[Path, int], set[int]] = field(default_factory=dict)
+
+    def values(self, path: Path, calls: Iterable[int] | None = None) -> list[Any]:
+        """The values at a path, in all calls or in some."""
+        chosen = self.calls if calls is None else [self.calls[number] for number in sorted(calls)]
+        return [value for call in chosen for value in call.args.leaves.get(path, ())]
+
+    def present(self, path: Path) -> set[int]:
+        """The calls that have a value at a path."""
+        return {number for number, call in enumerate(self.calls) if path in call.args.leaves}
+
+    def conditions(self) -> Iterable[str]:
+        """All that must be asked to know which ways fit."""
+        for path, each in self.ways.items():
+            yield from (ways.condition(path, [way]) for way in each)
+
+    def measure(self, probe: Probe) -> None:
+        """Finds out which ways fit which calls."""
+        for path, each in self.ways.items():
+            present = self.present(path)
+            for place, way in enumerate(each):
+                asks = ways.condition(path, [way])
+                self.fits[path, place] = {n for n in present if self._fits(way, n, path, asks, probe)}
+
+    def _fits(self, way: Way, number: int, path: Path, asks: str, probe: Probe) -> bool:
+        call = self.calls[number]
+        if way.sort == "asked" and not all(map(ways.telling, call.args.leaves[path])):
+            return False
+        return probe.holds(asks, call.facts)
+
+
+def read_tool(target: str, calls: Sequence[SeenCall], settings: Settings) -> Tool:
+    """A tool with all ways but those by results, which need other tools to be known first."""
+    paths = dict.fromkeys(path for call in calls for path in call.args.leaves)
+    tool = Tool(target, calls, settings.hints.looks(target), dangerous(target), {})
+    for path in paths:
+        tool.shapes[path] = shape_of(path, tool.values(path))
+    for path in paths:
+        tool.ways[path] = list(_ways(tool, path, settings))
+    return tool
+
+
+def _ways(tool: Tool, path: Path, settings: Settings) -> Iterable[Way]:
+    shape, values = tool.shapes[path], tool.values(path)
+    if settings.asked and shape is not Shape.COMMAND and (way := ways.asked(shape, values)):
+        yield way
+    bare = tuple(part for part in path if not isinstance(part, Part))
+    declared = settings.hints.options(tool.target, bare)
+    if declared and all(value in declared for value in values):
+        yield ways.declared(values)
+    frequent = [value for value in literals(tool, path, settings.often) if not isinstance(value, float)]
+    if shape is Shape.URL:
+        if pages := [value for value in frequent if isinstance(value, str) and ways.host_in(value)]:
+            yield ways.pages(pages)
+    elif shape is Shape.COMMAND:
+        yield from commands_seen(tool.calls, path, settings.often)
+    elif frequent and shape not in (Shape.TEXT, Shape.NUMBER) and len(frequent) <= MOST_LITERALS:
+        yield ways.among(frequent)
+    if shape is Shape.NUMBER:
+        yield ways.up_to(values)
+    elif shape is Shape.PATH:
+        places = [(value, call.facts.workdir) for call in tool.calls for value in call.args.leaves.get(path, ())]
+        if way := folders.under(key_of(path), places, writes=not tool.looks):
+            yield way
+    elif tool.looks and shape in (Shape.TEXT, Shape.TOKEN, Shape.EMAIL, Shape.DATE):
+        yield _free(settings)
+    elif shape is Shape.TEXT:
+        yield ways.prose(asked=settings.asked)
+    elif shape is Shape.DATE:
+        yield ways.ANY_DAY
+
+
+def _free(settings: Settings) -> Way:
+    way = ways.prose(asked=settings.asked)
+    return Way("free", way.template, Strength.WEAK)
+
+
+def literals(tool: Tool, path: Path, often: int) -> list[Any]:
+    """The values that were seen in several executions. One that stands in what an earlier step brought, and not in the
+    request, counts once for each request: the same trap may lie in the way of the same task each day."""
+    runs: dict[Any, set[object]] = {}
+    for call in tool.calls:
+        for value in call.args.leaves.get(path, ()):
+            if len(str(value)) <= LONGEST_LITERAL:
+                brought = _brought(call, value)
+                runs.setdefault((type(value), value), set()).add(_request(call) if brought else call.run)
+    return [value for (_, value), seen in runs.items() if len(seen) >= often]
+
+
+def _request(call: SeenCall) -> object:
+    facts = call.facts
+    if facts.input is None and not facts.turns:
+        return call.run
+    return json.dumps([facts.input, facts.turns], sort_keys=True)
+
+
+def _brought(call: SeenCall, value: Any) -> bool:
+    if not isinstance(value, str) or call.facts.history is None:
+        return False
+    if value in json.dumps([call.facts.input, call.facts.turns], ensure_ascii=False):
+        return False
+    until = call.facts.as_of
+    return any(
+        value in json.dumps(one.result, ensure_ascii=False)
+        for one in call.facts.history.evidence
+        if one.succeeded and isinstance(one.result, str | list | dict) and (until is None or one.seq < until)
+    )
+
+
+def tools_of(calls: Iterable[SeenCall], settings: Settings) -> Mapping[str, Tool]:
+    """The tools of some calls, by name, in the order of their first call."""
+    found: dict[str, list[SeenCall]] = {}
+    for call in calls:
+        found.setdefault(call.target, []).append(call)
+    return {target: read_tool(target, mine, settings) for target, mine in found.items()}
