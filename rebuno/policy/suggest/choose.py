@@ -1,6 +1,6 @@
 """Chooses for each tool the narrowest rule that lets the calls pass that are tied to something; the others ask."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from rebuno.policy.suggest import ways
@@ -40,7 +40,7 @@ def choose(tool: Tool, often: int) -> Choice | None:
         return None
     if tool.looks:
         closed = {path for path in tool.shapes if _from_request(tool, path)}
-        return _pick(tool, range(len(tool.calls)), lambda way: True, closed=closed)
+        return _pick(tool, range(len(tool.calls)), lambda way: True, closed=closed, loose=set(tool.shapes) - closed)
     found = _pick(tool, range(len(tool.calls)), lambda way: True)
     if found is None:
         return None
@@ -68,13 +68,19 @@ def _fitting(tool: Tool, number: int, path: Path) -> list[Way]:
 
 
 def _directed(tool: Tool, number: int) -> bool:
-    """Whether something other than prose says what the call is about, and any day stands beside what is tied."""
-    strengths = {path: [way.strength for way in _fitting(tool, number, path)] for path in tool.calls[number].args.leaves}
-    best = [min(each) for each in strengths.values() if each]
-    loose = any(
-        tool.shapes[path] is Shape.DATE and each and min(each) is Strength.WEAK for path, each in strengths.items()
+    """Whether something other than prose and numbers says what the call is about, and any day stands beside what is
+    tied."""
+    best = {
+        path: min(way.strength for way in fitting)
+        for path in tool.calls[number].args.leaves
+        if (fitting := _fitting(tool, number, path))
+    }
+    loose = any(tool.shapes[path] is Shape.DATE and each is Strength.WEAK for path, each in best.items())
+    if any(each is Strength.TIED and tool.shapes[path] is not Shape.TEXT for path, each in best.items()):
+        return True
+    return not loose and any(
+        each is Strength.LITERAL and tool.shapes[path] is not Shape.NUMBER for path, each in best.items()
     )
-    return Strength.TIED in best or (Strength.LITERAL in best and not loose)
 
 
 def _only_prose(tool: Tool, number: int) -> bool:
@@ -85,16 +91,24 @@ def _all_tied(tool: Tool, number: int) -> bool:
     """Whether a single call is tied in all but its prose."""
     for path in tool.calls[number].args.leaves:
         best = min(way.strength for way in _fitting(tool, number, path))
-        if best is Strength.LITERAL or (best is Strength.WEAK and tool.shapes[path] not in (Shape.TEXT, Shape.DATE)):
+        # A number is held to what was seen, and prose and a day say nothing that something tied does not.
+        if best is not Strength.TIED and tool.shapes[path] not in (Shape.TEXT, Shape.DATE, Shape.NUMBER):
             return False
-    return True
+    return _directed(tool, number)
 
 
 def _pick(
-    tool: Tool, numbers: Iterable[int], usable: Callable[[Way], bool], *, closed: Iterable[Path] = ()
+    tool: Tool,
+    numbers: Iterable[int],
+    usable: Callable[[Way], bool],
+    *,
+    closed: Collection[Path] = (),
+    loose: Collection[Path] = (),
 ) -> Choice | None:
     def may(path: Path, way: Way) -> bool:
         if not usable(way) or (way.sort == "free" and path in closed):
+            return False
+        if path in loose and way.sort != "free" and any(other.sort == "free" for other in tool.ways[path]):
             return False
         return way.sort != "any day" or not _ever_tied(tool, path)
 
@@ -135,8 +149,12 @@ def _cover(tool: Tool, path: Path, need: set[int], places: Sequence[int]) -> lis
         rest = [p for p in chosen if p != place]
         if rest and need <= set().union(*(tool.fits[path, p] for p in rest)):
             chosen = rest
-    numbers = any(tool.ways[path][place].sort == "number" for place in chosen)
-    if numbers and places[0] not in chosen and tool.ways[path][places[0]].sort == "asked":
+    weak = [place for place in chosen if tool.ways[path][place].strength is Strength.WEAK]
+    if weak and need <= tool.fits[path, weak[0]]:
+        chosen = weak[:1]
+    # What the user names is as good as what a result holds, and a number that the user names may be any.
+    sorts = {tool.ways[path][place].sort for place in chosen}
+    if sorts & {"number", "known"} and places[0] not in chosen and tool.ways[path][places[0]].sort == "asked":
         chosen.insert(0, places[0])
     out, before = [], set[int]()
     for place in chosen:
@@ -146,13 +164,9 @@ def _cover(tool: Tool, path: Path, need: set[int], places: Sequence[int]) -> lis
     return out
 
 
-def tests_of(tool: Tool, choice: Choice) -> list[str]:
+def tests_of(choice: Choice) -> list[str]:
     """What a rule asks of the values, a test a path."""
-    return [
-        ways.condition(path, each, optional=path in choice.optional)
-        for path, each in choice.ways.items()
-        if not all(way.sort == "free" for way in each)
-    ]
+    return [ways.condition(path, each, optional=path in choice.optional) for path, each in choice.ways.items()]
 
 
 def closed_keys(tool: Tool, choice: Choice) -> list[str]:

@@ -13,7 +13,7 @@ from rebuno.policy.suggest import words
 from rebuno.policy.suggest.choose import Choice, tests_of
 from rebuno.policy.suggest.leaves import Shape, is_email, key_of
 from rebuno.policy.suggest.seen import SeenCall
-from rebuno.policy.suggest.text import Part, Path, pattern, quoted, relative
+from rebuno.policy.suggest.text import Part, Path, bare, pattern, quoted, relative
 from rebuno.policy.suggest.tool import Tool
 from rebuno.policy.values.json_values import MISSING
 
@@ -115,6 +115,10 @@ class Results:
             for value in call.args.leaves[path]:
                 for place in self.before(call, value):
                     wanted.setdefault(place, set()).add((number, quoted(value)))
+        # Small numbers are ids of many things: a result about the same thing is the likely one.
+        topic = words.nouns(key_of(path)) or words.nouns(tool.target)
+        about = {place: mine for place, mine in wanted.items() if topic & _nouns(place)}
+        topic, wanted = (topic, about) if about else (frozenset(), wanted)
         chosen: list[Place] = []
         covered: set[tuple[int, str]] = set()
         for place in sorted(wanted, key=lambda one: (-len(wanted[one]), one.order)):
@@ -124,16 +128,21 @@ class Results:
         if not chosen:
             return []
         addresses = tool.shapes[path] is Shape.EMAIL
-        alike = [place for place in self.values if place not in chosen and self._alike(place, chosen, addresses)]
+        alike = [p for p in self.values if p not in chosen and self._alike(p, chosen, topic, addresses=addresses)]
         return sorted([*chosen, *alike], key=lambda one: one.order)
 
-    def _alike(self, place: Place, chosen: Iterable[Place], addresses: bool) -> bool:
+    def _alike(self, place: Place, chosen: Iterable[Place], topic: frozenset[str], *, addresses: bool) -> bool:
         mine = self.values[place]
         if addresses:
             return all(is_email(value[1:-1]) for value in mine)
-        return any(
-            key_of(place.path) == key_of(other.path) != "" and mine & self.values[other] for other in chosen
-        )
+        key = key_of(place.path)
+        if topic:
+            return bool(topic & _nouns(place)) and any(key == key_of(other.path) for other in chosen)
+        return any(key == key_of(other.path) != "" and mine & self.values[other] for other in chosen)
+
+
+def _nouns(place: Place) -> frozenset[str]:
+    return words.nouns(place.target).union(*(words.nouns(part) for part in place.path if isinstance(part, str)))
 
 
 def _trusted(tool: Tool) -> bool:
@@ -150,7 +159,8 @@ def statement(name: str, places: Iterable[Place], tools: Mapping[str, Tool], cho
         by_target.setdefault(place.target, []).append(place)
     for target, mine in by_target.items():
         paths = ", ".join(relative(place.path) for place in mine)
-        tests = tests_of(tools[target], choices[target])
-        where = f" where ({' and '.join(tests)})" if tests else ""
+        # What was made was let in by a rule of its own.
+        tests = tests_of(choices[target]) if tools[target].looks else []
+        where = f" where ({bare(' and '.join(tests))})" if tests else ""
         sources.append(f"result of allowed tool {pattern(target)} at {paths}{where}")
     return f"known {name} = " + " or ".join(sources)

@@ -1,6 +1,7 @@
 """Writes values and names as text of a bundle. Nothing that was recorded reaches a bundle in another way."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterable
 from enum import Enum
@@ -59,6 +60,22 @@ def relative(path: Path, *, dotted: bool = False) -> str:
         else:
             out += f"[{quoted(part)}]"
     return out
+
+
+def bare(test: str) -> str:
+    """A test without the parentheses that hold all of it."""
+    if not test.startswith("("):
+        return test
+    depth = 0
+    for number, char in enumerate(_without_texts(test)):
+        depth += (char == "(") - (char == ")")
+        if depth == 0:
+            return test[1:-1] if number == len(test) - 1 else test
+    return test
+
+
+def _without_texts(test: str) -> str:
+    return re.sub(r'"(?:[^"\\]|\\.)*"', lambda found: '"' * len(found[0]), test)
 
 
 def name_of(text: str, taken: set[str], *, joint: str, rest: str) -> str:

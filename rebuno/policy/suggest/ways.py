@@ -98,21 +98,25 @@ def declared(values: Iterable[Any]) -> Way:
     """The value is one of the few that the tool's own definition names."""
 
     def narrow(seen: Sequence[Any]) -> Way:
-        return Way("declared", f"{OPERAND} in {listed(seen)}", Strength.TIED)
+        return Way("declared", one_of(seen), Strength.TIED)
 
-    return Way("declared", f"{OPERAND} in {listed(values)}", Strength.TIED, narrow)
+    return Way("declared", one_of(list(values)), Strength.TIED, narrow)
+
+
+def one_of(values: Sequence[Any]) -> str:
+    """The test that a value is one of these."""
+    if len(set(map(quoted, values))) == 1:
+        return f"{OPERAND} == {quoted(values[0])}"
+    return f"{OPERAND} in {listed(values)}"
 
 
 def among(values: Sequence[Any]) -> Way:
     """The value was seen as often as a literal must be."""
 
     def narrow(seen: Sequence[Any]) -> Way:
-        chosen = [value for value in seen if value in values]
-        if len(set(map(quoted, chosen))) == 1:
-            return Way("among", f"{OPERAND} == {quoted(chosen[0])}", Strength.LITERAL)
-        return Way("among", f"{OPERAND} in {listed(chosen)}", Strength.LITERAL)
+        return Way("among", one_of([value for value in seen if value in values]), Strength.LITERAL)
 
-    return Way("among", f"{OPERAND} in {listed(values)}", Strength.LITERAL, narrow)
+    return Way("among", one_of(values), Strength.LITERAL, narrow)
 
 
 def up_to(values: Sequence[Any]) -> Way:
@@ -143,7 +147,7 @@ def pages(frequent: Sequence[str]) -> Way:
                 by_host.setdefault(host_in(url), set()).add(url)
         hosts = sorted(host for host, urls in by_host.items() if len(urls) > 1)
         single = sorted(url for urls in by_host.values() if len(urls) == 1 for url in urls)
-        tests = [f"{OPERAND} in {listed(single)}"] if single else []
+        tests = [one_of(single)] if single else []
         tests += [f"host of {OPERAND} in {listed(hosts)}"] if hosts else []
         return Way("page", " or ".join(tests), Strength.LITERAL, narrow, compound=len(tests) > 1)
 

@@ -39,6 +39,9 @@ _FREE_ARGUMENTS: Final = frozenset(
     "body text content contents message subject title description summary note notes comment comments caption reason "
     "details location headline question answer reply prompt query keywords topic thought expression".split()
 )
+_SMALL: Final = frozenset(
+    "id ids uuid name names by in of for to from with on at the all any a an my new old current and or not list".split()
+)
 _COMMANDS: Final = frozenset("command cmd commandline cmdline".split())
 _PATHS: Final = frozenset("path file filename filepath dir directory folder cwd".split())
 _URLS: Final = frozenset("url uri href link website webpage endpoint".split())
@@ -75,6 +78,13 @@ def free_field(key: str) -> bool:
     """Whether a field of a result holds what somebody wrote in their own words, or names its writer."""
     said = words(key)
     return bool(said) and (said[-1] in _FREE_FIELDS or "_".join(said) in _AUTHORS)
+
+
+@lru_cache(maxsize=4096)
+def nouns(name: str) -> frozenset[str]:
+    """The words of a name that say what it is about, in the singular."""
+    said = (word for word in words(name) if word not in _LOOKING | _CHANGING | _SMALL and len(word) > 1)
+    return frozenset(word[:-1] if word.endswith("s") and len(word) > 3 else word for word in said)
 
 
 def is_id(key: str) -> bool:

@@ -94,7 +94,7 @@ def _rules(given: Written) -> list[str]:
     for target, choice in given.choices.items():
         if target not in looking:
             tool = given.tools[target]
-            tests = [*closed_keys(tool, choice), *something_given(tool, choice), *tests_of(tool, choice)]
+            tests = [*closed_keys(tool, choice), *something_given(tool, choice), *tests_of(choice)]
             name = name_of(target, names, joint="-", rest="tool")
             out.append(_rule(name, [target], tests, f"seen {_times(tool, choice)}"))
     if given.models:
