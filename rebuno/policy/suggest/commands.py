@@ -1,5 +1,7 @@
 """Commands by program, subcommand and options, and by the folders, hosts and programs that they reach."""
 
+import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,9 +10,9 @@ from typing import Any, Final
 
 from rebuno.errors import ValidationError
 from rebuno.policy.facets.shell.effects.told import LineEffects, effects_of_command
-from rebuno.policy.suggest.folders import place
+from rebuno.policy.suggest.folders import outermost, place
 from rebuno.policy.suggest.seen import SeenCall
-from rebuno.policy.suggest.text import Path, listed
+from rebuno.policy.suggest.text import Path, listed, quoted
 from rebuno.policy.suggest.ways import LONGEST_LITERAL, MOST_LITERALS, OPERAND, Strength, Way, among
 
 # Programs whose first word says what they do.
@@ -18,21 +20,29 @@ _SUBCOMMANDS: Final = frozenset(
     "git npm yarn pnpm bun cargo go docker podman kubectl gh uv pip pip3 poetry pdm rustup dotnet terraform helm make "
     "just task hatch nox tox bundle composer mvn gradle deno".split()
 )
-_MOST_PATTERNS: Final = 60
+_PROGRAM: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+_OPTION: Final = re.compile(r"--?[A-Za-z0-9][A-Za-z0-9_.-]*")
+_VERB: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_-]*")
+# Programs that only say where the next command stands.
+_PLACES: Final = frozenset(("cd", "pushd"))
 
 
 @dataclass(frozen=True)
 class Line:
-    """A command line that can be read to the end: the patterns and options of its commands, and its effects, with
-    paths relative to the folder of the session."""
+    """A command line that can be read to the end: the patterns of its commands with their options, and its effects,
+    with paths relative to the folder of the session."""
 
     text: str
-    patterns: frozenset[str]
-    options: frozenset[str]
+    commands: frozenset[tuple[str, frozenset[str]]]
     read: frozenset[str]
     written: frozenset[str]
     hosts: frozenset[str]
     executed: frozenset[str]
+
+    @property
+    def patterns(self) -> set[str]:
+        """The patterns of the commands."""
+        return {pattern for pattern, _ in self.commands}
 
 
 def commands_seen(calls: Sequence[SeenCall], path: Path, often: int) -> Iterator[Way]:
@@ -74,18 +84,30 @@ def read_line(text: Any, call: SeenCall) -> Line | None:
     written = _places(told.values("written_path"), workdir)
     if read is None or written is None or any("*" in each.removesuffix("/**") for each in (*read, *written)):
         return None
-    words = [command.text.split() for command in told.commands if command.text]
-    if any(word[0].startswith((">", "<")) or "/" in word[0] for word in words):
+    try:
+        words = [shlex.split(command.text) for command in told.commands if command.text]
+    except ValueError:
+        return None
+    commands = frozenset((_pattern(word), frozenset(_options(word))) for word in words if word)
+    plain = all(word and _PROGRAM.fullmatch(word[0]) for word in words)
+    if not words or not plain or not all(_OPTION.fullmatch(option) for _, found in commands for option in found):
         return None
     return Line(
         text,
-        frozenset(map(_pattern, words)),
-        frozenset(option.partition("=")[0] for word in words for option in word[1:] if option.startswith("-")),
+        commands,
         frozenset(read),
         frozenset(written),
         frozenset(told.values("contacted_host")),
         frozenset(_places(told.values("executed"), workdir) or ()),
     )
+
+
+def _options(words: Sequence[str]) -> Iterator[str]:
+    for word in words[1:]:
+        if word == "--":
+            return
+        if word.startswith("-") and word != "-":
+            yield word.partition("=")[0]
 
 
 def _told(text: Any, call: SeenCall) -> LineEffects | None:
@@ -120,21 +142,25 @@ def _places(found: Iterable[str], workdir: str) -> list[str] | None:
 
 def _pattern(words: Sequence[str]) -> str:
     name = words[0]
-    verb = words[1] if len(words) > 1 else ""
-    if name in _SUBCOMMANDS and verb.replace("-", "").replace(":", "").isalnum() and not verb.startswith("-"):
-        second = words[2] if len(words) > 2 else ""
-        if verb == "run" and second.replace("-", "").replace(":", "").isalnum() and not second.startswith("-"):
+    verb, second = (*words[1:3], "", "")[:2]
+    if name in _SUBCOMMANDS:
+        if verb == "run" and _VERB.fullmatch(second):
             return f"{name} run {second} *"
-        return f"{name} {verb} *"
-    return f"{name} *"
+        if _VERB.fullmatch(verb):
+            return f"{name} {verb} *"
+    elif name not in _PLACES:
+        return f"{name} *"
+    # Without a word that says what it does, and where it goes, the command is one of its own.
+    return " ".join(_literal(word) for word in words)
+
+
+def _literal(word: str) -> str:
+    return "".join("\\" + char if char in "*?[]\\" else char for char in word)
 
 
 def by_effects(lines: Sequence[Line]) -> Way:
     """The way that lets these lines pass, and others of the same programs and options that reach no further."""
-    patterns = sorted({each for line in lines for each in line.patterns})[:_MOST_PATTERNS]
-    options = sorted({each for line in lines for each in line.options})
-    of = f"every option of it in {listed(options)}" if options else "option of it missing"
-    tests = [f"unread of {OPERAND} missing", f"every command of {OPERAND} has (it like {listed(patterns)} and {of})"]
+    tests = [f"unread of {OPERAND} missing", f"every command of {OPERAND} has ({_commands(lines)})"]
     tests.append(_paths("read_path", {each for line in lines for each in line.read}, "keys"))
     tests.append(_paths("written_path", {each for line in lines for each in line.written}, "guards"))
     tests.append(f"removed_path of {OPERAND} missing")
@@ -146,14 +172,30 @@ def by_effects(lines: Sequence[Line]) -> Way:
     return Way("command", " and ".join(tests), Strength.LITERAL, compound=True)
 
 
+def _commands(lines: Sequence[Line]) -> str:
+    options: dict[str, set[str]] = {}
+    for line in lines:
+        for pattern, found in line.commands:
+            options.setdefault(pattern, set()).update(found)
+    alike: dict[frozenset[str], list[str]] = {}
+    for pattern, seen in sorted(options.items()):
+        alike.setdefault(frozenset(seen), []).append(pattern)
+    tests = []
+    for seen_options, patterns in sorted(alike.items(), key=lambda one: (len(one[0]), one[1])):
+        of = f"every option of it in {listed(seen_options)}" if seen_options else "option of it missing"
+        like = quoted(patterns[0]) if len(patterns) == 1 else listed(patterns)
+        tests.append(f"it like {like} and {of}")
+    return tests[0] if len(tests) == 1 else " or ".join(f"({test})" for test in tests)
+
+
 def _paths(facet: str, values: set[str], but: str) -> str:
     if not values:
         return f"{facet} of {OPERAND} missing"
-    deep = {each.removesuffix("/**") for each in values if each.endswith("/**")}
-    plain = {_folder(each) for each in values if not each.endswith("/**")}
+    deep = outermost({each.removesuffix("/**") for each in values if each.endswith("/**")})
+    plain = outermost({_folder(each) for each in values if not each.endswith("/**")} | deep - {"."})
     tests = []
-    if plain or deep - {"."}:
-        tests.append(f"(it under {listed(plain | deep)} and it not like {but} ignoring case)")
+    if plain:
+        tests.append(f"(it under {listed(plain)} and it not like {but} ignoring case)")
     if deep:
         # A folder that is taken as a whole has names that nobody listed.
         tests.append(f'(it under {listed(deep)} and it ends with "/**")')
@@ -174,5 +216,5 @@ def _executed(values: set[str]) -> str:
     below = {each for each in values if not isabs(each) and ("/" in each or each in (".", "./"))}
     names = values - below
     tests = [f"it in {listed(names)}"] if names else []
-    tests += [f"it under {listed({_folder(each) for each in below})}"] if below else []
+    tests += [f"it under {listed(outermost({_folder(each) for each in below}))}"] if below else []
     return f"every executed of {OPERAND} has ({' or '.join(tests)})"

@@ -1,6 +1,6 @@
 """Paths under the folders in which several files were seen, without files that hold keys or say what an agent may do."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from posixpath import dirname, isabs, normpath
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ KEYS: Final = (
     *("/etc/shadow*", "/etc/gshadow*", "/etc/sudoers*", "/proc/**/environ"),
 )
 GUARDS: Final = (
-    *("**/*.git/**", "**/.gitattributes", "**/.gitmodules", "**/.githooks/**", "**/hooks/**", "**/.husky/**"),
+    *("**/*.git/**", "**/HEAD", "**/.gitattributes", "**/.gitmodules", "**/.githooks/**", "**/hooks/**", "**/.husky/**"),
     *("**/.claude/**", "**/.claude.json", "**/.mcp.json", "**/mcp.json", "**/.cursor/**", "**/.codex/**"),
     *("**/.gemini/**", "**/.opencode/**", "**/opencode.json*", "**/.rebuno/**", "**/*.rbp", "**/CLAUDE*.md"),
     *("**/AGENT*.md", "**/GEMINI.md", "**/.github/**", "**/.gitlab*", "**/.circleci/**", "**/Jenkinsfile*"),
@@ -59,8 +59,12 @@ def folders_of(places: Sequence[str], *, folder: bool, root: bool) -> list[str]:
     found = [each for each, inside in held.items() if (folder or len(inside) > 1) and each != "/"]
     if not root:
         found = [each for each in found if each != "."]
-    outer = [each for each in found if not any(other != each and _below(each, other) for other in found)]
-    return sorted(outer)[:MOST_FOLDERS]
+    return sorted(outermost(found))[:MOST_FOLDERS]
+
+
+def outermost(paths: Collection[str]) -> set[str]:
+    """The paths that lie in no other of them."""
+    return {each for each in paths if not any(other != each and _below(each, other) for other in paths)}
 
 
 def _below(path: str, folder: str) -> bool:

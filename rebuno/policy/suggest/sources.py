@@ -46,7 +46,9 @@ class Held:
 
 def plain_values(result: Any, *, made: bool = False) -> Iterator[tuple[Path, Any]]:
     """The values of a result that nobody wrote in their own words, with their paths. Of what was `made`, only ids."""
-    waiting: list[tuple[Path, Any]] = [((), result)]
+    # A result that is one value is read as a list of it.
+    root: Path = (Part.EACH,) if isinstance(result, str) else ()
+    waiting: list[tuple[Path, Any]] = [(root, result)]
     for _ in range(_MOST):
         if not waiting:
             return
@@ -65,9 +67,11 @@ def plain_values(result: Any, *, made: bool = False) -> Iterator[tuple[Path, Any
 
 
 def _by_name(value: Mapping[str, Any]) -> bool:
-    """Whether the keys of an object are ids or names, and its values all alike."""
-    kinds = {frozenset(each) if isinstance(each, dict) else None for each in value.values()}
-    return len(kinds) == 1 and None not in kinds and (len(value) > 1 or any(char.isdigit() for char in next(iter(value))))
+    """Whether the keys of an object are ids or names of its values, which are objects."""
+    if not value or not all(isinstance(each, dict) for each in value.values()):
+        return False
+    alike = len(value) > 1 and len({frozenset(each) for each in value.values()}) == 1
+    return alike or all(any(map(str.isdigit, key)) for key in value)
 
 
 def _plain(path: Path, value: Any) -> bool:

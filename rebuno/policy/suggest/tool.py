@@ -13,7 +13,7 @@ from rebuno.policy.suggest.probe import Probe
 from rebuno.policy.suggest.seen import SeenCall
 from rebuno.policy.suggest.text import Part, Path
 from rebuno.policy.suggest.ways import LONGEST_LITERAL, MOST_LITERALS, Strength, Way
-from rebuno.policy.suggest.words import dangerous
+from rebuno.policy.suggest.words import dangerous, names_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +86,15 @@ def _ways(tool: Tool, path: Path, settings: Settings) -> Iterable[Way]:
     declared = settings.hints.options(tool.target, bare)
     if declared and all(value in declared for value in values):
         yield ways.declared(values)
-    frequent = [value for value in literals(tool, path, settings.often) if not isinstance(value, float)]
+    secret = any(names_secret(part) for part in bare)
+    found = [] if secret else literals(tool, path, settings.often)
+    frequent = [value for value in found if not isinstance(value, float)]
     if shape is Shape.URL:
         if pages := [value for value in frequent if isinstance(value, str) and ways.host_in(value)]:
             yield ways.pages(pages)
     elif shape is Shape.COMMAND:
         yield from commands_seen(tool.calls, path, settings.often)
-    elif frequent and shape not in (Shape.TEXT, Shape.NUMBER) and len(frequent) <= MOST_LITERALS:
+    elif frequent and shape not in (Shape.TEXT, Shape.NUMBER) and _few(frequent, values):
         yield ways.among(frequent)
     if shape is Shape.NUMBER:
         yield ways.up_to(values)
@@ -106,6 +108,12 @@ def _ways(tool: Tool, path: Path, settings: Settings) -> Iterable[Way]:
         yield ways.prose(asked=settings.asked)
     elif shape is Shape.DATE:
         yield ways.ANY_DAY
+
+
+def _few(frequent: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Whether the values are a few that come again, and not many of which some happened to come twice."""
+    again = sum(any(value is one or (type(value) is type(one) and value == one) for one in frequent) for value in values)
+    return len(frequent) <= MOST_LITERALS and 2 * again >= len(values)
 
 
 def _free(settings: Settings) -> Way:

@@ -11,7 +11,7 @@ from rebuno.policy.suggest.text import Part, Path, listed, operand, quoted
 
 OPERAND: Final = "\0"
 # A list of literals in a rule is read by people.
-MOST_LITERALS: Final = 24
+MOST_LITERALS: Final = 12
 LONGEST_LITERAL: Final = 200
 _LETTERS: Final = re.compile(r"[^\W\d_]")
 _HOST: Final = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]*://)?([a-z0-9.-]+)(?::\d+)?(?:[/?#].*)?")

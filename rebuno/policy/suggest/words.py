@@ -8,7 +8,7 @@ _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 _LOOKING: Final = frozenset(
     "get list search find read fetch view show check lookup look query describe count browse calculate compute "
-    "compare preview peek inspect summarize summarise translate verify validate print retrieve scan grep glob ls "
+    "compare preview peek inspect summarize summarise translate print retrieve scan grep glob ls "
     "cat stat diff status history".split()
 )
 _CHANGING: Final = frozenset(
@@ -44,6 +44,10 @@ _SMALL: Final = frozenset(
 )
 _COMMANDS: Final = frozenset("command cmd commandline cmdline".split())
 _PATHS: Final = frozenset("path file filename filepath dir directory folder cwd".split())
+_SECRETS: Final = frozenset(
+    "password passwd passphrase pwd otp pin token secret cvv cvc ssn credential credentials apikey authorization "
+    "cookie".split()
+)
 _URLS: Final = frozenset("url uri href link website webpage endpoint".split())
 
 
@@ -105,6 +109,12 @@ def names_command(key: str) -> bool:
 def names_path(key: str) -> bool:
     """Whether an argument of this name holds a path."""
     return bool(words(key)) and words(key)[-1] in _PATHS
+
+
+def names_secret(key: str) -> bool:
+    """Whether an argument of this name holds something that must not stand in a bundle."""
+    said = words(key)
+    return not _SECRETS.isdisjoint(said) or ("api", "key") in zip(said, said[1:], strict=False)
 
 
 def names_url(key: str) -> bool:
