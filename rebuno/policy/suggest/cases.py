@@ -9,6 +9,7 @@ from rebuno.model.step import Kind
 from rebuno.policy.suggest.seen import SeenCall
 from rebuno.policy.values.json_values import MISSING
 
+_LONGEST_NAME: Final = 60
 _KINDS: Final = {Kind.TOOL.value: "tool", Kind.LLM.value: "llm"}
 
 
@@ -27,7 +28,6 @@ def case(call: SeenCall, decision: Any, earlier: Iterable[Mapping[str, Any]]) ->
         "input": facts.input,
         "root_input": facts.root_input,
         "turns": turns or None,
-        "definition": facts.definition,
         "workdir": facts.workdir or None,
         "history": list(earlier) or None,
         "expect": decision.verdict.value,
@@ -60,7 +60,8 @@ def case_file(agent: str, cases: Sequence[Mapping[str, Any]], bundle: str) -> st
         if key in seen:
             continue
         seen[key] = len(seen) + 1
-        lines.append(f"  - name: {_json(f'call {len(seen)}')}")
+        name = f"{one['target'][:_LONGEST_NAME]}, case {len(seen)}"
+        lines.append(f"  - name: {_json(name)}")
         for field, value in one.items():
             if field == "history":
                 lines.append("    history:")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rebuno.policy.suggest import ways
 from rebuno.policy.suggest.leaves import Shape
-from rebuno.policy.suggest.text import Part, Path, listed, operand
+from rebuno.policy.suggest.text import Part, Path, listed, operand, quoted
 from rebuno.policy.suggest.tool import Tool
 from rebuno.policy.suggest.ways import Strength, Way
 
@@ -58,8 +58,8 @@ def _from_request(tool: Tool, path: Path) -> bool:
     values = tool.values(path)
     runs = {tool.calls[number].run for number in tool.present(path)}
     narrow = [place for place, way in enumerate(tool.ways[path]) if way.strength is Strength.TIED]
-    covered = set().union(*(tool.fits[path, place] for place in narrow)) if narrow else set()
-    several = len(set(map(ways.quoted, values))) >= _PATTERN and len(runs) >= _PATTERN
+    covered = set[int]().union(*(tool.fits[path, place] for place in narrow))
+    several = len(set(map(quoted, values))) >= _PATTERN and len(runs) >= _PATTERN
     return several and covered >= tool.present(path)
 
 
@@ -112,9 +112,7 @@ def _pick(
             return False
         return way.sort != "any day" or not _ever_tied(tool, path)
 
-    places = {
-        path: [place for place, way in enumerate(each) if may(path, way)] for path, each in tool.ways.items()
-    }
+    places = {path: [place for place, way in enumerate(each) if may(path, way)] for path, each in tool.ways.items()}
     solid = set()
     for number in numbers:
         call = tool.calls[number]
@@ -147,7 +145,7 @@ def _cover(tool: Tool, path: Path, need: set[int], places: Sequence[int]) -> lis
     # A folder that holds all files needs no list of some of them.
     for place in [p for p in chosen if tool.ways[path][p].sort == "among"]:
         rest = [p for p in chosen if p != place]
-        if rest and need <= set().union(*(tool.fits[path, p] for p in rest)):
+        if rest and need <= set[int]().union(*(tool.fits[path, p] for p in rest)):
             chosen = rest
     weak = [place for place in chosen if tool.ways[path][place].strength is Strength.WEAK]
     if weak and need <= tool.fits[path, weak[0]]:
@@ -173,16 +171,16 @@ def closed_keys(tool: Tool, choice: Choice) -> list[str]:
     """Tests that no object in the arguments has a key that was not seen."""
     objects: dict[Path, set[str]] = {}
     for number in choice.calls:
-        for path, keys in tool.calls[number].args.objects.items():
-            objects.setdefault(path, set()).update(keys)
+        for path, found in tool.calls[number].args.objects.items():
+            objects.setdefault(path, set()).update(found)
     out = []
     for path, keys in sorted(objects.items(), key=lambda one: len(one[0])):
         what = operand("args", path)
         if keys:
             some = all(path in tool.calls[number].args.objects for number in choice.calls)
             test = f"every key of {what} in {listed(keys)}"
-            bare = path[:-1] if path and path[-1] is Part.EACH else path
-            out.append(test if some else f"({operand('args', bare)} missing or {test})")
+            whole = path[:-1] if path and path[-1] is Part.EACH else path
+            out.append(test if some else f"({operand('args', whole)} missing or {test})")
         else:
             out.append(f"key of {what} missing")
     return out

@@ -13,12 +13,47 @@ from rebuno.policy.facets.shell.effects.told import LineEffects, effects_of_comm
 from rebuno.policy.suggest.folders import outermost, place
 from rebuno.policy.suggest.seen import SeenCall
 from rebuno.policy.suggest.text import Path, listed, quoted
-from rebuno.policy.suggest.ways import LONGEST_LITERAL, MOST_LITERALS, OPERAND, Strength, Way, among
+from rebuno.policy.suggest.ways import LONGEST_LITERAL, MOST_LITERALS, OPERAND, Strength, Way, among, is_one_of
 
 # Programs whose first word says what they do.
 _SUBCOMMANDS: Final = frozenset(
-    "git npm yarn pnpm bun cargo go docker podman kubectl gh uv pip pip3 poetry pdm rustup dotnet terraform helm make "
-    "just task hatch nox tox bundle composer mvn gradle deno".split()
+    (
+        *(
+            "git",
+            "npm",
+            "yarn",
+            "pnpm",
+            "bun",
+            "cargo",
+            "go",
+            "docker",
+            "podman",
+            "kubectl",
+            "gh",
+            "uv",
+            "pip",
+            "pip3",
+            "poetry",
+            "pdm",
+            "rustup",
+        ),
+        *(
+            "dotnet",
+            "terraform",
+            "helm",
+            "make",
+            "just",
+            "task",
+            "hatch",
+            "nox",
+            "tox",
+            "bundle",
+            "composer",
+            "mvn",
+            "gradle",
+            "deno",
+        ),
+    )
 )
 _PROGRAM: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _OPTION: Final = re.compile(r"--?[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -166,7 +201,9 @@ def by_effects(lines: Sequence[Line]) -> Way:
     tests.append(f"removed_path of {OPERAND} missing")
     hosts = {each for line in lines for each in line.hosts}
     tests.append(
-        f"every contacted_host of {OPERAND} in {listed(hosts)}" if hosts else f"contacted_host of {OPERAND} missing"
+        f"every contacted_host of {OPERAND} {is_one_of(sorted(hosts))}"
+        if hosts
+        else f"contacted_host of {OPERAND} missing"
     )
     tests.append(_executed({each for line in lines for each in line.executed}))
     return Way("command", " and ".join(tests), Strength.LITERAL, compound=True)
@@ -182,7 +219,9 @@ def _commands(lines: Sequence[Line]) -> str:
         alike.setdefault(frozenset(seen), []).append(pattern)
     tests = []
     for seen_options, patterns in sorted(alike.items(), key=lambda one: (len(one[0]), one[1])):
-        of = f"every option of it in {listed(seen_options)}" if seen_options else "option of it missing"
+        of = "option of it missing"
+        if seen_options:
+            of = f"every option of it {is_one_of(sorted(seen_options))}"
         like = quoted(patterns[0]) if len(patterns) == 1 else listed(patterns)
         tests.append(f"it like {like} and {of}")
     return tests[0] if len(tests) == 1 else " or ".join(f"({test})" for test in tests)

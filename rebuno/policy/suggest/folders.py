@@ -1,4 +1,4 @@
-"""Paths under the folders in which several files were seen, without files that hold keys or say what an agent may do."""
+"""Paths under the folders in which several files were seen, without files of keys and those that guard an agent."""
 
 from collections.abc import Collection, Sequence
 from posixpath import dirname, isabs, normpath
@@ -19,7 +19,15 @@ KEYS: Final = (
     *("/etc/shadow*", "/etc/gshadow*", "/etc/sudoers*", "/proc/**/environ"),
 )
 GUARDS: Final = (
-    *("**/*.git/**", "**/HEAD", "**/.gitattributes", "**/.gitmodules", "**/.githooks/**", "**/hooks/**", "**/.husky/**"),
+    *(
+        "**/*.git/**",
+        "**/HEAD",
+        "**/.gitattributes",
+        "**/.gitmodules",
+        "**/.githooks/**",
+        "**/hooks/**",
+        "**/.husky/**",
+    ),
     *("**/.claude/**", "**/.claude.json", "**/.mcp.json", "**/mcp.json", "**/.cursor/**", "**/.codex/**"),
     *("**/.gemini/**", "**/.opencode/**", "**/opencode.json*", "**/.rebuno/**", "**/*.rbp", "**/CLAUDE*.md"),
     *("**/AGENT*.md", "**/GEMINI.md", "**/.github/**", "**/.gitlab*", "**/.circleci/**", "**/Jenkinsfile*"),

@@ -7,7 +7,6 @@ from typing import Any
 from rebuno.policy.analysis.tool_schemas import argument_schema, names_at, read_tools
 from rebuno.policy.suggest import words
 from rebuno.policy.suggest.text import Path
-from rebuno.policy.syntax.source import NO_SPAN
 from rebuno.policy.syntax.tree import Key
 
 
@@ -46,7 +45,7 @@ def read_hints(data: Any) -> Hints:
     for tool in read_tools(data):
         options: dict[Path, tuple[Any, ...]] = {}
         for name in names_at(tool, ()):
-            schema = argument_schema(tool, [Key(name, NO_SPAN)], apart=True)
+            schema = argument_schema(tool, [Key(name)], apart=True)
             if schema is not None and not isinstance(schema, str) and schema.options:
                 scalars = [one for one in schema.options if isinstance(one, str | int | float)]
                 options[name,] = tuple(scalars)

@@ -15,6 +15,9 @@ _MOST: Final = 60
 _EMAIL: Final = re.compile(r"[^@\s<>\",;:]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 _URL: Final = re.compile(r"(?i)([a-z][a-z0-9+.-]*://\S+|www\.[^\s/]+\.\S+)")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
+_SQL: Final = re.compile(
+    r"(?is)\s*(select\b.*\bfrom|insert\s+into|update\b.*\bset|delete\s+from|drop|alter|truncate|create\s+table|with\b.*\bas\s*\()\b"
+)
 _LONG: Final = 120
 
 
@@ -28,6 +31,8 @@ class Shape(Enum):
     DATE = "date"
     PATH = "path"
     COMMAND = "command"
+    SQL = "sql"
+    CODE = "code"
     TEXT = "text"
     TOKEN = "token"
 
@@ -100,6 +105,10 @@ def shape_of(path: Path, values: Iterable[Any]) -> Shape:
 def _of_texts(key: str, seen: list[str]) -> Shape:
     if words.names_command(key):
         return Shape.COMMAND
+    if words.names_sql(key) or all(_SQL.match(value) for value in seen):
+        return Shape.SQL
+    if words.names_code(key):
+        return Shape.CODE
     if all(_EMAIL.fullmatch(value) for value in seen):
         return Shape.EMAIL
     if words.names_url(key) or any(_URL.fullmatch(value) for value in seen):

@@ -49,7 +49,7 @@ def read_run(number: int, steps: Sequence[RecordedStep]) -> Run:
     started = {(one.submitted, one.kind, one.target): one for one in evidence if not one.approved}
     calls = []
     for step in sorted(steps, key=lambda one: one.facts.as_of or 0):
-        own = started.get((step.facts.as_of, step.facts.kind, step.facts.target))
+        own = started.get((step.facts.as_of or 0, step.facts.kind, step.facts.target))
         if own is None or step.facts.kind == Kind.LOCAL.value or not step.facts.target:
             continue
         facts = with_history(step.facts, history)

@@ -76,9 +76,8 @@ def _by_name(value: Mapping[str, Any]) -> bool:
 
 def _plain(path: Path, value: Any) -> bool:
     if isinstance(value, str):
-        return 2 <= len(value) <= _LONGEST and not any(map(str.isspace, value)) or words.is_id(key_of(path)) and bool(
-            value
-        ) and not any(map(str.isspace, value))
+        long_enough = len(value) >= 2 or (value and words.is_id(key_of(path)))
+        return bool(long_enough) and len(value) <= _LONGEST and not any(map(str.isspace, value))
     return isinstance(value, int) and not isinstance(value, bool) and words.is_id(key_of(path))
 
 
@@ -150,9 +149,7 @@ def _nouns(place: Place) -> frozenset[str]:
 
 
 def _trusted(tool: Tool) -> bool:
-    if tool.dangerous or {Shape.URL, Shape.COMMAND} & set(tool.shapes.values()):
-        return False
-    return True
+    return not (tool.dangerous or {Shape.URL, Shape.COMMAND, Shape.CODE} & set(tool.shapes.values()))
 
 
 def statement(name: str, places: Iterable[Place], tools: Mapping[str, Tool], choices: Mapping[str, Choice]) -> str:

@@ -16,10 +16,10 @@ from rebuno.policy.suggest.leaves import key_of
 from rebuno.policy.suggest.probe import Probe
 from rebuno.policy.suggest.seen import Run, read_run, replayed
 from rebuno.policy.suggest.sources import Place, Results, statement
-from rebuno.policy.suggest.text import Path, listed, name_of
+from rebuno.policy.suggest.text import Path, name_of
 from rebuno.policy.suggest.tool import Settings, Tool, tools_of
 from rebuno.policy.suggest.ways import Strength, known
-from rebuno.policy.suggest.write import Written, write_bundle
+from rebuno.policy.suggest.write import Sets, Written, lists, write_bundle
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.testing.backtest import RecordedStep
 
@@ -71,7 +71,9 @@ def suggest_bundle(
     """
     runs = [read_run(number, steps) for number, steps in enumerate(executions)]
     calls = [call for run in runs for call in run.calls]
-    settings = Settings(often, any(call.facts.input is not None or call.facts.turns for call in calls), hints or Hints())
+    settings = Settings(
+        often, any(call.facts.input is not None or call.facts.turns for call in calls), hints or Hints()
+    )
     base = _base(runs)
     tools = tools_of((call for call in calls if call.facts.kind == Kind.TOOL.value), settings)
     models = sorted({call.target for call in calls if call.facts.kind == Kind.LLM.value})
@@ -96,7 +98,8 @@ def _base(runs: Iterable[Run]) -> list[str]:
     """The lines that every suggestion begins with, but for what it does not need."""
     facts = [call.facts for run in runs for call in run.calls]
     narrow = facts and all(
-        one.input is None or (isinstance(one.input, dict) and isinstance(one.input.get("request"), str)) for one in facts
+        one.input is None or (isinstance(one.input, dict) and isinstance(one.input.get("request"), str))
+        for one in facts
     )
     lines = ["workdir session"] if any(one.workdir for one in facts) else []
     if any(one.input is not None or one.turns for one in facts):
@@ -104,18 +107,8 @@ def _base(runs: Iterable[Run]) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True)
-class Sets:
-    """The sets of trusted values: the statement and the places of each, by name, in the order of their definition."""
-
-    statements: Mapping[str, str]
-    places: Mapping[str, Sequence[Place]]
-
-
 def _sets(tools: Mapping[str, Tool], base: Sequence[str], often: int) -> Sets:
     """Finds out which ways fit, in two rounds: a result may be trusted because its call was tied to another result."""
-    from rebuno.policy.suggest.write import lists
-
     statements: dict[str, str] = {}
     places: dict[str, Sequence[Place]] = {}
     names: set[str] = set()
@@ -169,7 +162,7 @@ def _add_known(
 
 def _tied_calls(tool: Tool, path: Path) -> set[int]:
     narrow = [number for number, way in enumerate(tool.ways[path]) if way.strength is Strength.TIED]
-    return set().union(*(tool.fits.get((path, number), set()) for number in narrow)) if narrow else set()
+    return set[int]().union(*(tool.fits.get((path, number), set()) for number in narrow))
 
 
 def _cases(runs: Iterable[Run], policy: Policy, trusted: set[str]) -> tuple[list[dict[str, Any]], int]:
@@ -186,6 +179,3 @@ def _cases(runs: Iterable[Run], policy: Policy, trusted: set[str]) -> tuple[list
             allowed += decision.verdict is Verdict.ALLOW
             cases.append(case(call, decision, earlier))
     return cases, allowed
-
-
-__all__ = ["OFTEN", "Suggestion", "listed", "suggest_bundle"]

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from rebuno.policy.syntax.keywords import RESERVED_WORDS
 from rebuno.policy.suggest.words import words
+from rebuno.policy.syntax.keywords import RESERVED_WORDS
 
 
 class Part(Enum):
@@ -22,7 +22,7 @@ Path = tuple[str | Part, ...]
 
 
 def quoted(value: Any) -> str:
-    """A scalar as a literal. Text keeps letters and digits of any script; all else beyond ASCII is written `\\uXXXX`."""
+    """A scalar as a literal. Letters and digits of any script stay; all else beyond ASCII is written `\\uXXXX`."""
     if not isinstance(value, str):
         return json.dumps(value)
     plain = json.dumps(value, ensure_ascii=False)

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebuno.policy.suggest import folders, ways
+from rebuno.policy.suggest import folders, ways, words
 from rebuno.policy.suggest.commands import commands_seen
 from rebuno.policy.suggest.hints import Hints
 from rebuno.policy.suggest.leaves import Shape, key_of, shape_of
 from rebuno.policy.suggest.probe import Probe
+from rebuno.policy.suggest.queries import reads_of
 from rebuno.policy.suggest.seen import SeenCall
 from rebuno.policy.suggest.text import Part, Path
 from rebuno.policy.suggest.ways import LONGEST_LITERAL, MOST_LITERALS, Strength, Way
-from rebuno.policy.suggest.words import dangerous, names_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Tool:
 def read_tool(target: str, calls: Sequence[SeenCall], settings: Settings) -> Tool:
     """A tool with all ways but those by results, which need other tools to be known first."""
     paths = dict.fromkeys(path for call in calls for path in call.args.leaves)
-    tool = Tool(target, calls, settings.hints.looks(target), dangerous(target), {})
+    tool = Tool(target, calls, settings.hints.looks(target), words.dangerous(target), {})
     for path in paths:
         tool.shapes[path] = shape_of(path, tool.values(path))
     for path in paths:
@@ -80,13 +80,14 @@ def read_tool(target: str, calls: Sequence[SeenCall], settings: Settings) -> Too
 
 def _ways(tool: Tool, path: Path, settings: Settings) -> Iterable[Way]:
     shape, values = tool.shapes[path], tool.values(path)
-    if settings.asked and shape is not Shape.COMMAND and (way := ways.asked(shape, values)):
+    runs = shape in (Shape.COMMAND, Shape.SQL, Shape.CODE)
+    if settings.asked and not runs and (way := ways.asked(shape, values)):
         yield way
     bare = tuple(part for part in path if not isinstance(part, Part))
     declared = settings.hints.options(tool.target, bare)
     if declared and all(value in declared for value in values):
         yield ways.declared(values)
-    secret = any(names_secret(part) for part in bare)
+    secret = any(words.names_secret(part) for part in bare)
     found = [] if secret else literals(tool, path, settings.often)
     frequent = [value for value in found if not isinstance(value, float)]
     if shape is Shape.URL:
@@ -94,6 +95,11 @@ def _ways(tool: Tool, path: Path, settings: Settings) -> Iterable[Way]:
             yield ways.pages(pages)
     elif shape is Shape.COMMAND:
         yield from commands_seen(tool.calls, path, settings.often)
+    elif shape is Shape.SQL:
+        if (way := reads_of(literals(tool, path, settings.often))) is not None:
+            yield way
+        elif frequent and _few(frequent, values):
+            yield ways.among(frequent)
     elif frequent and shape not in (Shape.TEXT, Shape.NUMBER) and _few(frequent, values):
         yield ways.among(frequent)
     if shape is Shape.NUMBER:
@@ -104,6 +110,11 @@ def _ways(tool: Tool, path: Path, settings: Settings) -> Iterable[Way]:
             yield way
     elif tool.looks and shape in (Shape.TEXT, Shape.TOKEN, Shape.EMAIL, Shape.DATE):
         yield _free(settings)
+    elif shape is Shape.TEXT and words.runs(tool.target):
+        return
+    elif shape is Shape.TEXT and Shape.PATH in tool.shapes.values() and all(c.facts.workdir for c in tool.calls):
+        # What is written into a file of the project may name any page.
+        yield Way("text", f"{ways.OPERAND} is string", Strength.WEAK)
     elif shape is Shape.TEXT:
         yield ways.prose(asked=settings.asked)
     elif shape is Shape.DATE:
@@ -112,7 +123,9 @@ def _ways(tool: Tool, path: Path, settings: Settings) -> Iterable[Way]:
 
 def _few(frequent: Sequence[Any], values: Sequence[Any]) -> bool:
     """Whether the values are a few that come again, and not many of which some happened to come twice."""
-    again = sum(any(value is one or (type(value) is type(one) and value == one) for one in frequent) for value in values)
+    again = sum(
+        any(value is one or (type(value) is type(one) and value == one) for one in frequent) for value in values
+    )
     return len(frequent) <= MOST_LITERALS and 2 * again >= len(values)
 
 

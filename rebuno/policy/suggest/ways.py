@@ -55,8 +55,10 @@ def condition(path: Path, ways: Sequence[Way], *, optional: bool = False) -> str
         said = _either(ways, what)
         if len(ways) > 1 and not optional:
             return f"({said})"
-    return f"({what} missing or {said})" if optional and not (len(ways) == 1 and ways[0].compound) else (
-        f"({what} missing or ({said}))" if optional else said
+    return (
+        f"({what} missing or {said})"
+        if optional and not (len(ways) == 1 and ways[0].compound)
+        else (f"({what} missing or ({said}))" if optional else said)
     )
 
 
@@ -103,11 +105,16 @@ def declared(values: Iterable[Any]) -> Way:
     return Way("declared", one_of(list(values)), Strength.TIED, narrow)
 
 
+def is_one_of(values: Sequence[Any]) -> str:
+    """The predicate of a test that a value is one of these."""
+    if len(set(map(quoted, values))) == 1:
+        return f"== {quoted(values[0])}"
+    return f"in {listed(values)}"
+
+
 def one_of(values: Sequence[Any]) -> str:
     """The test that a value is one of these."""
-    if len(set(map(quoted, values))) == 1:
-        return f"{OPERAND} == {quoted(values[0])}"
-    return f"{OPERAND} in {listed(values)}"
+    return f"{OPERAND} {is_one_of(values)}"
 
 
 def among(values: Sequence[Any]) -> Way:

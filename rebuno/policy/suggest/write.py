@@ -1,27 +1,33 @@
-"""Writes a suggested bundle: what it stands on, the tools that only look, a rule for each other tool, and the question."""
+"""Writes a suggested bundle: the sets it stands on, a rule for what only looks, a rule a tool, and the question."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rebuno.policy.suggest.choose import Choice, closed_keys, something_given, tests_of
 from rebuno.policy.suggest.folders import GUARDS, KEYS
+from rebuno.policy.suggest.sources import Place
 from rebuno.policy.suggest.text import name_of, pattern, quoted
 from rebuno.policy.suggest.tool import Tool
 
-if TYPE_CHECKING:
-    from rebuno.policy.suggest.suggest import Sets
-
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _HEAD: Final = """\
-# Suggested from {calls} in {runs}. Read it before you use it: it allows what was seen, and what was seen is
-# not always what should be.
+# Suggested from {calls} in {runs}. Read it before you use it: it allows what was seen, and what was seen
+# is not always what should be.
 #
-# A value passes if the user wrote it, if a trusted result holds it, or if it was seen in several executions. A result is
-# trusted if its tool only looks and the user named what it looks for; texts that others write never are. What was seen
-# once and is tied to nothing asks, and so does all that looks dangerous. Whatever was never seen is denied.
+# A value passes if the user wrote it, if a trusted result holds it, or if it was seen in several executions. A result
+# is trusted if its tool only looks and the user named what it looks for; texts that others write never are. What was
+# seen once and is tied to nothing asks, and so does all that looks dangerous. Whatever was never seen is denied.
 """
+
+
+@dataclass(frozen=True)
+class Sets:
+    """The sets of trusted values: the statement and the places of each, by name, in the order of their definition."""
+
+    statements: Mapping[str, str]
+    places: Mapping[str, Sequence[Place]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Written:
 
     name: str
     base: Sequence[str]
-    sets: "Sets"
+    sets: Sets
     tools: Mapping[str, Tool]
     choices: Mapping[str, Choice]
     models: Sequence[str]
@@ -54,7 +60,7 @@ def counted(number: int, what: str) -> str:
 
 def write_bundle(given: Written) -> str:
     """The text of the bundle, not yet formatted."""
-    rules, taken = _rules(given), ""
+    rules = _rules(given)
     body = "\n\n".join(rules)
     sets = _used_sets(given.sets.statements, body)
     everything = "\n".join((*sets, body))
@@ -64,7 +70,7 @@ def write_bundle(given: Written) -> str:
     lines += [line for line in lists() if _names(everything, line.split()[1])]
     lines += [f"\n# What the user wrote.\n{line}" for line in given.base if _names(everything, line.split()[1])]
     lines += [f"\n{line}" for line in sets]
-    return "\n".join([*lines, "", body, taken])
+    return "\n".join([*lines, "", body, ""])
 
 
 def _bundle_name(name: str) -> str:
@@ -78,7 +84,7 @@ def _names(text: str, name: str) -> bool:
 def _used_sets(statements: Mapping[str, str], body: str) -> list[str]:
     used: set[str] = set()
     text = body
-    for name, said in reversed(statements.items()):
+    for name, said in reversed(list(statements.items())):
         if _names(text, name):
             used.add(name)
             text += "\n" + said
