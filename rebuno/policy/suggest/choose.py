@@ -177,13 +177,20 @@ def closed_keys(tool: Tool, choice: Choice) -> list[str]:
     for path, keys in sorted(objects.items(), key=lambda one: len(one[0])):
         what = operand("args", path)
         if keys:
-            some = all(path in tool.calls[number].args.objects for number in choice.calls)
             test = f"every key of {what} in {listed(keys)}"
             whole = path[:-1] if path and path[-1] is Part.EACH else path
-            out.append(test if some else f"({operand('args', whole)} missing or {test})")
+            out.append(f"({operand('args', whole)} missing or {test})" if _left_out(tool, choice, path) else test)
         else:
             out.append(f"key of {what} missing")
     return out
+
+
+def _left_out(tool: Tool, choice: Choice, path: Path) -> bool:
+    """Whether an object is not in every call, or a call has no arguments at all."""
+    calls = [tool.calls[number] for number in choice.calls]
+    if not path:
+        return any(call.facts.args is None for call in calls)
+    return any(path not in call.args.objects for call in calls)
 
 
 def something_given(tool: Tool, choice: Choice) -> list[str]:

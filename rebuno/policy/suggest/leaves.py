@@ -115,7 +115,8 @@ def _of_texts(key: str, seen: list[str]) -> Shape:
         return Shape.URL
     if all(_DATE.fullmatch(value) for value in seen):
         return Shape.DATE
-    if words.names_text(key) or any(len(value) > _LONG or "\n" in value for value in seen):
+    # One long value among short ones must not make prose of what names somebody.
+    if words.names_text(key) or all(len(value) > _LONG or "\n" in value for value in seen):
         return Shape.TEXT
     if words.names_path(key) or any(re.fullmatch(r"(\.{0,2}|~)/\S*|\S+/\S+", value) for value in seen):
         return Shape.PATH

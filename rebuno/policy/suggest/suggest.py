@@ -29,7 +29,7 @@ OFTEN: Final = 2
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """A bundle and its case file. `steps` ran in `executions`; the bundle lets `allowed` of them run and asks a person
-    about the others. `left_out` steps never ran."""
+    about the others. `left_out` steps never ran. `cases_left_out` cases had no place in the case file."""
 
     bundle: str
     cases: str
@@ -37,6 +37,7 @@ class Suggestion:
     steps: int
     allowed: int
     left_out: int
+    cases_left_out: int = 0
 
     @property
     def asks(self) -> int:
@@ -44,7 +45,8 @@ class Suggestion:
         return self.steps - self.allowed
 
     def to_json(self) -> dict[str, Any]:
-        """`{"bundle", "cases", "executions", "steps", "allowed", "asks", "left_out"}`."""
+        """`{"bundle", "cases", "executions", "steps", "allowed", "asks", "left_out",
+        "cases_left_out"}`."""
         return {
             "bundle": self.bundle,
             "cases": self.cases,
@@ -53,6 +55,7 @@ class Suggestion:
             "allowed": self.allowed,
             "asks": self.asks,
             "left_out": self.left_out,
+            "cases_left_out": self.cases_left_out,
         }
 
 
@@ -84,14 +87,9 @@ def suggest_bundle(
     policy = compile_text(text, name=name)
     trusted = {place.target for places in sets.places.values() for place in places}
     cases, allowed = _cases(runs, policy, trusted)
-    return Suggestion(
-        text,
-        case_file(agent, cases, f"{name}.rbp"),
-        len(runs),
-        len(calls),
-        allowed,
-        sum(run.left_out for run in runs),
-    )
+    file = case_file(agent, cases, f"{name}.rbp")
+    never = sum(run.left_out for run in runs)
+    return Suggestion(text, file.text, len(runs), len(calls), allowed, never, file.left_out)
 
 
 def _base(runs: Iterable[Run]) -> list[str]:

@@ -124,7 +124,9 @@ def _looking(given: Written, looking: Mapping[str, Choice]) -> str:
     tests = []
     if keys:
         asked = any(line.startswith("known asked") for line in given.base)
-        tests.append(f"every key of args in [{', '.join(map(quoted, keys))}]")
+        bare = any(given.tools[t].calls[n].facts.args is None for t, c in looking.items() for n in c.calls)
+        test = f"every key of args in [{', '.join(map(quoted, keys))}]"
+        tests.append(f"(args missing or {test})" if bare else test)
         tests.append("every link of text of args in asked" if asked else "link of text of args missing")
     else:
         tests.append("key of args missing")
