@@ -28,7 +28,7 @@ def case(call: SeenCall, decision: Any, earlier: Iterable[Mapping[str, Any]]) ->
     told: dict[str, Any] = {
         "kind": _KINDS.get(facts.kind, facts.kind) if facts.kind != Kind.TOOL.value else None,
         "target": facts.target,
-        "args": facts.args,
+        "args": facts.args if facts.kind == Kind.TOOL.value else {},
         "parent": facts.parent if isinstance(facts.parent, str) else None,
         "input": facts.input,
         "root_input": facts.root_input,
@@ -40,6 +40,11 @@ def case(call: SeenCall, decision: Any, earlier: Iterable[Mapping[str, Any]]) ->
     }
     # Without a line the arguments would be an empty object.
     return {key: value for key, value in told.items() if value is not None or key == "args"}
+
+
+def expressible(call: SeenCall) -> bool:
+    """Whether a case file can say all that the step's verdict rests on."""
+    return not call.facts.root_turns and call.facts.read_args is MISSING and isinstance(call.facts.parent, str | None)
 
 
 def earlier_step(call: SeenCall, *, approved: bool) -> dict[str, Any]:

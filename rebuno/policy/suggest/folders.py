@@ -41,7 +41,7 @@ MOST_FOLDERS: Final = 12
 def place(path: str, workdir: str) -> str | None:
     """A path as a rule may name it: relative to the folder of the session where it lies below it. None for one that is
     not plain."""
-    if not path or "~" in path or "\\" in path or "\0" in path or ".." in path.split("/"):
+    if not path or "~" in path or "\\" in path or "\0" in path or ":" in path or ".." in path.split("/"):
         return None
     plain = normpath(path)
     if workdir and isabs(plain):

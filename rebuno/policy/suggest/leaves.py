@@ -13,7 +13,7 @@ from rebuno.policy.suggest.text import Part, Path
 _DEEPEST: Final = 4
 _MOST: Final = 60
 _EMAIL: Final = re.compile(r"[^@\s<>\",;:]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
-_URL: Final = re.compile(r"(?i)([a-z][a-z0-9+.-]*://\S+|www\.[^\s/]+\.\S+)")
+_URL: Final = re.compile(r"(?i)([a-z][a-z0-9+.-]*://\S+|www\.[^\s/]+\.\S+|[a-z0-9-]+(\.[a-z0-9-]+)+[/?]\S*)")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 _SQL: Final = re.compile(
     r"(?is)\s*(select\b.*\bfrom|insert\s+into|update\b.*\bset|delete\s+from|drop|alter|truncate|create\s+table|with\b.*\bas\s*\()\b"
@@ -109,6 +109,8 @@ def _of_texts(key: str, seen: list[str]) -> Shape:
         return Shape.SQL
     if words.names_code(key):
         return Shape.CODE
+    if words.names_path(key):
+        return Shape.PATH
     if all(_EMAIL.fullmatch(value) for value in seen):
         return Shape.EMAIL
     if words.names_url(key) or any(_URL.fullmatch(value) for value in seen):
@@ -118,6 +120,6 @@ def _of_texts(key: str, seen: list[str]) -> Shape:
     # One long value among short ones must not make prose of what names somebody.
     if words.names_text(key) or all(len(value) > _LONG or "\n" in value for value in seen):
         return Shape.TEXT
-    if words.names_path(key) or any(re.fullmatch(r"(\.{0,2}|~)/\S*|\S+/\S+", value) for value in seen):
+    if any(re.fullmatch(r"(\.{0,2}|~)/\S*|\S+/\S+", value) for value in seen):
         return Shape.PATH
     return Shape.TOKEN

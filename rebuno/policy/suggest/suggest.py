@@ -9,7 +9,7 @@ from rebuno.model.step import Kind
 from rebuno.policy.compile import compile_text
 from rebuno.policy.format.format import format_bundle
 from rebuno.policy.matcher.policy import Policy
-from rebuno.policy.suggest.cases import case, case_file, earlier_step
+from rebuno.policy.suggest.cases import case, case_file, earlier_step, expressible
 from rebuno.policy.suggest.choose import Choice, choose, tied
 from rebuno.policy.suggest.hints import Hints
 from rebuno.policy.suggest.leaves import key_of
@@ -89,7 +89,8 @@ def suggest_bundle(
     cases, allowed = _cases(runs, policy, trusted)
     file = case_file(agent, cases, f"{name}.rbp")
     never = sum(run.left_out for run in runs)
-    return Suggestion(text, file.text, len(runs), len(calls), allowed, never, file.left_out)
+    left_out = file.left_out + len(calls) - len(cases)
+    return Suggestion(text, file.text, len(runs), len(calls), allowed, never, left_out)
 
 
 def _base(runs: Iterable[Run]) -> list[str]:
@@ -175,5 +176,6 @@ def _cases(runs: Iterable[Run], policy: Policy, trusted: set[str]) -> tuple[list
                 if one.target in trusted and one.ended < (call.facts.as_of or 0)
             ]
             allowed += decision.verdict is Verdict.ALLOW
-            cases.append(case(call, decision, earlier))
+            if expressible(call):
+                cases.append(case(call, decision, earlier))
     return cases, allowed

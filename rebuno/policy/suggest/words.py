@@ -78,7 +78,7 @@ _SECRETS: Final = _of(
     cookie
     """
 )
-_URLS: Final = _of("url uri href link website webpage endpoint")
+_URLS: Final = _of("url uri href link website webpage endpoint site host hostname domain")
 
 
 @lru_cache(maxsize=4096)
