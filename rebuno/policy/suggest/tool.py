@@ -100,14 +100,16 @@ def _ways(tool: Tool, path: Path, settings: Settings) -> Iterable[Way]:
             yield way
         elif frequent and _few(frequent, values):
             yield ways.among(frequent)
-    elif frequent and shape not in (Shape.TEXT, Shape.NUMBER) and _few(frequent, values):
-        yield ways.among(frequent)
-    if shape is Shape.NUMBER:
-        yield ways.up_to(values)
     elif shape is Shape.PATH:
         places = [(value, call.facts.workdir) for call in tool.calls for value in call.args.leaves.get(path, ())]
         if way := folders.under(key_of(path), places, writes=not tool.looks):
             yield way
+        if frequent:
+            yield ways.among(frequent[:MOST_LITERALS])
+    elif frequent and shape not in (Shape.TEXT, Shape.NUMBER) and _few(frequent, values):
+        yield ways.among(frequent)
+    if shape is Shape.NUMBER:
+        yield ways.up_to(values)
     elif tool.looks and shape in (Shape.TEXT, Shape.TOKEN, Shape.EMAIL, Shape.DATE):
         yield _free(settings)
     elif shape is Shape.TEXT and words.runs(tool.target):
