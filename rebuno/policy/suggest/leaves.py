@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
@@ -58,7 +58,7 @@ def take_apart(args: Any) -> Arguments:
         if isinstance(value, dict):
             whole = whole and (bool(value) or not path)
             objects.setdefault(path, set()).update(value)
-            waiting += [((*path, key), each) for key, each in value.items()]
+            waiting += [((*path, key), each) for key, each in reversed(value.items())]
         elif isinstance(value, list):
             # A list of lists has no path of its own.
             whole = whole and not (path and path[-1] is Part.EACH)
@@ -77,6 +77,19 @@ def take_apart(args: Any) -> Arguments:
         {path: frozenset(keys) for path, keys in objects.items()},
         whole,
     )
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """All texts in a JSON value, keys included."""
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, str):
+            yield found
+        elif isinstance(found, dict):
+            waiting += [*found, *found.values()]
+        elif isinstance(found, list):
+            waiting += found
 
 
 def key_of(path: Path) -> str:

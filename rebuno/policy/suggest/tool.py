@@ -8,7 +8,7 @@ from typing import Any
 from rebuno.policy.suggest import folders, ways, words
 from rebuno.policy.suggest.commands import commands_seen
 from rebuno.policy.suggest.hints import Hints
-from rebuno.policy.suggest.leaves import Shape, key_of, shape_of
+from rebuno.policy.suggest.leaves import Shape, key_of, shape_of, texts_in
 from rebuno.policy.suggest.probe import Probe
 from rebuno.policy.suggest.queries import reads_of
 from rebuno.policy.suggest.seen import SeenCall
@@ -158,13 +158,14 @@ def _request(call: SeenCall) -> object:
 def _brought(call: SeenCall, value: Any) -> bool:
     if not isinstance(value, str) or call.facts.history is None:
         return False
-    if value in json.dumps([call.facts.input, call.facts.turns], ensure_ascii=False):
+    if any(value in text for text in texts_in([call.facts.input, call.facts.turns])):
         return False
     until = call.facts.as_of
     return any(
-        value in json.dumps(one.result, ensure_ascii=False)
+        value in text
         for one in call.facts.history.evidence
-        if one.succeeded and isinstance(one.result, str | list | dict) and (until is None or one.seq < until)
+        if one.succeeded and (until is None or one.seq < until)
+        for text in texts_in(one.result)
     )
 
 

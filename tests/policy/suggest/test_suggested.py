@@ -134,7 +134,7 @@ def test_not_all_that_directs_a_call_may_be_left_out() -> None:
 
 def test_ids_come_from_results_about_the_same_thing() -> None:
     """File 3 is no event 3, though both were listed."""
-    files = ("list_files", {}, [{"id": 3, "filename": "a.txt"}])
+    files: Call = ("list_files", {}, [{"id": 3, "filename": "a.txt"}])
     events: Call = ("list_events", {}, [{"id": 3}, {"id": 4}])
     runs = [
         run(f"put it into the file, {n}", events, files, ("append_file", {"file_id": 3, "content": "x"})) for n in "ab"
