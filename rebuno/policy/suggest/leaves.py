@@ -131,7 +131,7 @@ def _of_texts(key: str, seen: list[str]) -> Shape:
     if all(_DATE.fullmatch(value) for value in seen):
         return Shape.DATE
     # One long value among short ones must not make prose of what names somebody.
-    if words.names_text(key) or all(len(value) > _LONG or "\n" in value for value in seen):
+    if words.names_text(key) or all(len(value) > _LONG and " " in value for value in seen):
         return Shape.TEXT
     if any(re.fullmatch(r"(\.{0,2}|~)/\S*|\S+/\S+", value) for value in seen):
         return Shape.PATH

@@ -1,23 +1,51 @@
 """Recorded steps as calls that were seen: which of them ran, with what result, after what."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rebuno.model.decision import Verdict
 from rebuno.model.step import Kind
 from rebuno.policy.matcher.facts import Evidence, Facts, History
-from rebuno.policy.suggest.leaves import Arguments, take_apart
+from rebuno.policy.suggest.leaves import Arguments, take_apart, texts_in
 from rebuno.policy.testing.backtest import RecordedStep
 from rebuno.policy.values.json_values import MISSING
+
+# Between texts that are looked through as one.
+SEPARATOR: Final = "\x1f"
+
+
+class Brought:
+    """The texts that the steps of an execution brought, in order."""
+
+    def __init__(self, evidence: Iterable[Evidence]) -> None:
+        self._seqs: list[int] = []
+        self._ends: list[int] = []
+        parts: list[str] = []
+        length = 0
+        for one in evidence:
+            if one.succeeded:
+                text = SEPARATOR.join(texts_in(one.result)) + SEPARATOR
+                parts.append(text)
+                length += len(text)
+                self._seqs.append(one.seq)
+                self._ends.append(length)
+        self._text = "".join(parts)
+
+    def holds(self, value: str, until: int | None) -> bool:
+        """Whether a text that stood there before an event contains a value."""
+        number = len(self._seqs) if until is None else bisect_left(self._seqs, until)
+        return number > 0 and self._text.find(value, 0, self._ends[number - 1]) >= 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeenCall:
     """A step that ran. `run` is the number of its execution, `facts` those of its submission, with a history in which
     every step counts as let in by a rule; `result` is MISSING if it has none, and came with the event `ended`. `where`
-    names the step for people."""
+    names the step for people, `brought` are the texts that its execution brought."""
 
     run: int
     facts: Facts
@@ -25,6 +53,14 @@ class SeenCall:
     result: Any
     ended: int
     where: str
+    brought: Brought
+
+    @property
+    def request(self) -> str | None:
+        """What the user wrote, as one text; None where nothing was recorded."""
+        if self.facts.input is None and not self.facts.turns:
+            return None
+        return SEPARATOR.join(texts_in([self.facts.input, self.facts.turns]))
 
     @property
     def target(self) -> str:
@@ -46,6 +82,7 @@ def read_run(number: int, steps: Sequence[RecordedStep]) -> Run:
     told = steps[0].facts.history.evidence if steps and steps[0].facts.history is not None else []
     evidence = tuple(let_in(one, "allowed") for one in told)
     history = History(evidence)
+    brought = Brought(evidence)
     started = {(one.submitted, one.kind, one.target): one for one in evidence if not one.approved}
     calls = []
     for step in sorted(steps, key=lambda one: one.facts.as_of or 0):
@@ -54,7 +91,7 @@ def read_run(number: int, steps: Sequence[RecordedStep]) -> Run:
             continue
         facts = with_history(step.facts, history)
         result = own.result if own.succeeded else MISSING
-        calls.append(SeenCall(number, facts, take_apart(step.facts.args), result, own.seq, step.where))
+        calls.append(SeenCall(number, facts, take_apart(step.facts.args), result, own.seq, step.where, brought))
     never = sum(step.facts.kind != Kind.LOCAL.value for step in steps) - len(calls)
     return Run(tuple(calls), evidence, never)
 
@@ -81,12 +118,12 @@ def replayed(run: Run, decide: Any) -> list[tuple[SeenCall, Any]]:
     alone, or with a person who was asked."""
     history = History()
     who: dict[tuple[int, str, str], str] = {}
-    waiting = list(run.evidence)
+    waiting = deque(run.evidence)
     out = []
     for call in run.calls:
         until = call.facts.as_of or 0
         while waiting and waiting[0].seq < until:
-            one = waiting.pop(0)
+            one = waiting.popleft()
             found = who.get((one.submitted, one.kind, one.target), "allowed")
             if not one.approved or found == "approved":
                 history.append(let_in(one, found))

@@ -1,6 +1,5 @@
 """A tool with the calls of it that were seen, and which ways fit which of them."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from rebuno.policy.suggest import folders, ways, words
 from rebuno.policy.suggest.commands import commands_seen
 from rebuno.policy.suggest.hints import Hints
-from rebuno.policy.suggest.leaves import Shape, key_of, shape_of, texts_in
+from rebuno.policy.suggest.leaves import Shape, key_of, shape_of
 from rebuno.policy.suggest.probe import Probe
 from rebuno.policy.suggest.queries import reads_of
 from rebuno.policy.suggest.seen import SeenCall
@@ -139,34 +138,24 @@ def _free(settings: Settings) -> Way:
 def literals(tool: Tool, path: Path, often: int) -> list[Any]:
     """The values that were seen in several executions. One that stands in what an earlier step brought, and not in the
     request, counts once for each request: the same trap may lie in the way of the same task each day."""
-    runs: dict[Any, set[object]] = {}
+    seen: dict[tuple[type, Any], dict[int, SeenCall]] = {}
     for call in tool.calls:
         for value in call.args.leaves.get(path, ()):
             if len(str(value)) <= LONGEST_LITERAL:
-                brought = _brought(call, value)
-                runs.setdefault((type(value), value), set()).add(_request(call) if brought else call.run)
-    return [value for (_, value), seen in runs.items() if len(seen) >= often]
+                seen.setdefault((type(value), value), {}).setdefault(call.run, call)
+    found = []
+    for (_, value), runs in seen.items():
+        if len(runs) >= often and len({_counted(call, value) for call in runs.values()}) >= often:
+            found.append(value)
+    return found
 
 
-def _request(call: SeenCall) -> object:
-    facts = call.facts
-    if facts.input is None and not facts.turns:
+def _counted(call: SeenCall, value: Any) -> object:
+    """What a value of a call counts for: its execution, or its request."""
+    asked = call.request
+    if not isinstance(value, str) or asked is None or value in asked:
         return call.run
-    return json.dumps([facts.input, facts.turns], sort_keys=True)
-
-
-def _brought(call: SeenCall, value: Any) -> bool:
-    if not isinstance(value, str) or call.facts.history is None:
-        return False
-    if any(value in text for text in texts_in([call.facts.input, call.facts.turns])):
-        return False
-    until = call.facts.as_of
-    return any(
-        value in text
-        for one in call.facts.history.evidence
-        if one.succeeded and (until is None or one.seq < until)
-        for text in texts_in(one.result)
-    )
+    return asked if call.brought.holds(value, call.facts.as_of) else call.run
 
 
 def tools_of(calls: Iterable[SeenCall], settings: Settings) -> Mapping[str, Tool]:

@@ -128,7 +128,7 @@ def nouns(name: str) -> frozenset[str]:
 
 
 def is_id(key: str) -> bool:
-    """Whether a name is that of an id: `id`, `file_id`, `orderIds`."""
+    """Whether a name is that of an id: `id`, `note_id`, `orderIds`."""
     return bool(words(key)) and words(key)[-1] in ("id", "ids", "uuid")
 
 

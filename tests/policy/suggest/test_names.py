@@ -61,8 +61,9 @@ def test_words_of_loss_and_of_keys_are_dangerous(name: str, is_so: bool) -> None
         ("q", ["select a from b"], Shape.SQL),
         ("code", ["print(1)"], Shape.CODE),
         ("body", ["hi"], Shape.TEXT),
-        ("recipient", ["x" * 200], Shape.TEXT),
-        ("recipient", ["x" * 200, "Ann"], Shape.TOKEN),
+        ("recipient", ["x y" * 200], Shape.TEXT),
+        ("recipient", ["x y" * 200, "Ann"], Shape.TOKEN),
+        ("recipient", ["a\nb"], Shape.TOKEN),
     ],
 )
 def test_shapes(key: str, values: list[Any], shape: Shape) -> None:
