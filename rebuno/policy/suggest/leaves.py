@@ -38,7 +38,7 @@ class Shape(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments:
+class SeenArguments:
     """The scalars of a call by path, and the keys of each object by the path of the object. `whole` is false where a
     part is too deep, too wide or empty to be written as a rule."""
 
@@ -47,7 +47,7 @@ class Arguments:
     whole: bool
 
 
-def take_apart(args: Any) -> Arguments:
+def take_apart(args: Any) -> SeenArguments:
     """The arguments of a call, apart. Null and an empty list count as left out."""
     leaves: dict[Path, list[Any]] = {}
     objects: dict[Path, set[str]] = {}
@@ -72,7 +72,7 @@ def take_apart(args: Any) -> Arguments:
         if not whole:
             break
     whole = whole and () not in leaves
-    return Arguments(
+    return SeenArguments(
         {path: tuple(values) for path, values in leaves.items()},
         {path: frozenset(keys) for path, keys in objects.items()},
         whole,

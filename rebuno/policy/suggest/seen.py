@@ -10,7 +10,7 @@ from typing import Any, Final
 from rebuno.model.decision import Verdict
 from rebuno.model.step import Kind
 from rebuno.policy.matcher.facts import Evidence, Facts, History
-from rebuno.policy.suggest.leaves import Arguments, take_apart, texts_in
+from rebuno.policy.suggest.leaves import SeenArguments, take_apart, texts_in
 from rebuno.policy.testing.backtest import RecordedStep
 from rebuno.policy.values.json_values import MISSING
 
@@ -49,7 +49,7 @@ class SeenCall:
 
     run: int
     facts: Facts
-    args: Arguments
+    args: SeenArguments
     result: Any
     ended: int
     where: str
@@ -69,7 +69,7 @@ class SeenCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SeenRun:
     """One execution: the calls that ran, oldest first, and the evidence that they left."""
 
     calls: tuple[SeenCall, ...]
@@ -77,7 +77,7 @@ class Run:
     left_out: int
 
 
-def read_run(number: int, steps: Sequence[RecordedStep]) -> Run:
+def read_run(number: int, steps: Sequence[RecordedStep]) -> SeenRun:
     """The calls of one execution. Steps that never started, such as those that were denied, are left out."""
     told = steps[0].facts.history.evidence if steps and steps[0].facts.history is not None else []
     evidence = tuple(let_in(one, "allowed") for one in told)
@@ -93,7 +93,7 @@ def read_run(number: int, steps: Sequence[RecordedStep]) -> Run:
         result = own.result if own.succeeded else MISSING
         calls.append(SeenCall(number, facts, take_apart(step.facts.args), result, own.seq, step.where, brought))
     never = sum(step.facts.kind != Kind.LOCAL.value for step in steps) - len(calls)
-    return Run(tuple(calls), evidence, never)
+    return SeenRun(tuple(calls), evidence, never)
 
 
 def let_in(evidence: Evidence, who: str) -> Evidence:
@@ -113,7 +113,7 @@ def with_history(facts: Facts, history: History) -> Facts:
     return found
 
 
-def replayed(run: Run, decide: Any) -> list[tuple[SeenCall, Any]]:
+def replayed(run: SeenRun, decide: Any) -> list[tuple[SeenCall, Any]]:
     """Each call of a run with its decision by `decide`, where each earlier call counts as that same policy lets it in:
     alone, or with a person who was asked."""
     history = History()

@@ -23,7 +23,7 @@ _MOST: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResultPath:
     """A path in the results of one tool."""
 
     target: str
@@ -39,7 +39,7 @@ class Place:
 class Held:
     """A value at a place, brought in a run by the event `seq`."""
 
-    place: Place
+    place: ResultPath
     run: int
     seq: int
 
@@ -86,7 +86,7 @@ class Results:
 
     def __init__(self, tools: Mapping[str, Tool], choices: Mapping[str, Choice]) -> None:
         self._holds: dict[tuple[int, str], list[Held]] = {}
-        self.values: dict[Place, set[str]] = {}
+        self.values: dict[ResultPath, set[str]] = {}
         for target, choice in choices.items():
             tool = tools[target]
             if _trusted(tool):
@@ -100,19 +100,19 @@ class Results:
         for path, value in plain_values(call.result, made=not tool.looks):
             said = quoted(value)
             if said not in echoed:
-                place = Place(tool.target, path)
+                place = ResultPath(tool.target, path)
                 self._holds.setdefault((call.run, said), []).append(Held(place, call.run, call.ended))
                 self.values.setdefault(place, set()).add(said)
 
-    def before(self, call: SeenCall, value: Any) -> set[Place]:
+    def before(self, call: SeenCall, value: Any) -> set[ResultPath]:
         """The places that held a value when a call was submitted."""
         until = call.facts.as_of or 0
         return {held.place for held in self._holds.get((call.run, quoted(value)), ()) if held.seq < until}
 
-    def places_for(self, tool: Tool, path: Path, numbers: Iterable[int]) -> list[Place]:
+    def places_for(self, tool: Tool, path: Path, numbers: Iterable[int]) -> list[ResultPath]:
         """The fewest places that held the values of these calls, and those that are alike: with the same field and a
         value in common, or with addresses where the values are addresses."""
-        wanted: dict[Place, set[tuple[int, str]]] = {}
+        wanted: dict[ResultPath, set[tuple[int, str]]] = {}
         for number in numbers:
             call = tool.calls[number]
             for value in call.args.leaves[path]:
@@ -122,7 +122,7 @@ class Results:
         topic = words.nouns(key_of(path)) or words.nouns(tool.target)
         about = {place: mine for place, mine in wanted.items() if topic & _nouns(place)}
         topic, wanted = (topic, about) if about else (frozenset(), wanted)
-        chosen: list[Place] = []
+        chosen: list[ResultPath] = []
         covered: set[tuple[int, str]] = set()
         for place in sorted(wanted, key=lambda one: (-len(wanted[one]), one.order)):
             if wanted[place] - covered:
@@ -134,7 +134,9 @@ class Results:
         alike = [p for p in self.values if p not in chosen and self._alike(p, chosen, topic, addresses=addresses)]
         return sorted([*chosen, *alike], key=lambda one: one.order)
 
-    def _alike(self, place: Place, chosen: Iterable[Place], topic: frozenset[str], *, addresses: bool) -> bool:
+    def _alike(
+        self, place: ResultPath, chosen: Iterable[ResultPath], topic: frozenset[str], *, addresses: bool
+    ) -> bool:
         mine = self.values[place]
         if addresses:
             return all(is_email(value[1:-1]) for value in mine)
@@ -144,7 +146,7 @@ class Results:
         return any(key == key_of(other.path) != "" and mine & self.values[other] for other in chosen)
 
 
-def _nouns(place: Place) -> frozenset[str]:
+def _nouns(place: ResultPath) -> frozenset[str]:
     return words.nouns(place.target).union(*(words.nouns(part) for part in place.path if isinstance(part, str)))
 
 
@@ -152,10 +154,10 @@ def _trusted(tool: Tool) -> bool:
     return not (tool.dangerous or {Shape.URL, Shape.COMMAND, Shape.CODE} & set(tool.shapes.values()))
 
 
-def statement(name: str, places: Iterable[Place], tools: Mapping[str, Tool], choices: Mapping[str, Choice]) -> str:
+def statement(name: str, places: Iterable[ResultPath], tools: Mapping[str, Tool], choices: Mapping[str, Choice]) -> str:
     """The `known` that takes the values at these places from calls that are tied."""
     sources = []
-    by_target: dict[str, list[Place]] = {}
+    by_target: dict[str, list[ResultPath]] = {}
     for place in places:
         by_target.setdefault(place.target, []).append(place)
     for target, mine in by_target.items():

@@ -14,12 +14,12 @@ from rebuno.policy.suggest.choose import Choice, choose, tied
 from rebuno.policy.suggest.hints import Hints
 from rebuno.policy.suggest.leaves import key_of
 from rebuno.policy.suggest.probe import Probe
-from rebuno.policy.suggest.seen import Run, read_run, replayed
-from rebuno.policy.suggest.sources import Place, Results, statement
+from rebuno.policy.suggest.seen import SeenRun, read_run, replayed
+from rebuno.policy.suggest.sources import ResultPath, Results, statement
 from rebuno.policy.suggest.text import Path, name_of
-from rebuno.policy.suggest.tool import Settings, Tool, tools_of
+from rebuno.policy.suggest.tool import SuggestSettings, Tool, tools_of
 from rebuno.policy.suggest.ways import Strength, known
-from rebuno.policy.suggest.write import Sets, Written, lists, write_bundle
+from rebuno.policy.suggest.write import BundleParts, Sets, lists, write_bundle
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.testing.backtest import RecordedStep
 
@@ -74,7 +74,7 @@ def suggest_bundle(
     """
     runs = [read_run(number, steps) for number, steps in enumerate(executions)]
     calls = [call for run in runs for call in run.calls]
-    settings = Settings(
+    settings = SuggestSettings(
         often, any(call.facts.input is not None or call.facts.turns for call in calls), hints or Hints()
     )
     base = _base(runs)
@@ -82,7 +82,7 @@ def suggest_bundle(
     models = sorted({call.target for call in calls if call.facts.kind == Kind.LLM.value})
     sets = _sets(tools, base, often)
     choices = {target: found for target, tool in tools.items() if (found := choose(tool, often)) is not None}
-    text = write_bundle(Written(name, base, sets, tools, choices, models, len(runs), len(calls)))
+    text = write_bundle(BundleParts(name, base, sets, tools, choices, models, len(runs), len(calls)))
     text = format_bundle(Source(text, stem=name))
     policy = compile_text(text, name=name)
     trusted = {place.target for places in sets.places.values() for place in places}
@@ -93,7 +93,7 @@ def suggest_bundle(
     return Suggestion(text, file.text, len(runs), len(calls), allowed, never, left_out)
 
 
-def _base(runs: Iterable[Run]) -> list[str]:
+def _base(runs: Iterable[SeenRun]) -> list[str]:
     """The lines that every suggestion begins with, but for what it does not need."""
     facts = [call.facts for run in runs for call in run.calls]
     narrow = facts and all(
@@ -109,7 +109,7 @@ def _base(runs: Iterable[Run]) -> list[str]:
 def _sets(tools: Mapping[str, Tool], base: Sequence[str], often: int) -> Sets:
     """Finds out which ways fit, in two rounds: a result may be trusted because its call was tied to another result."""
     statements: dict[str, str] = {}
-    places: dict[str, Sequence[Place]] = {}
+    places: dict[str, Sequence[ResultPath]] = {}
     names: set[str] = set()
     lines = [*base, *lists()]
     _measure(tools, lines)
@@ -137,9 +137,9 @@ def _measure(tools: Mapping[str, Tool], lines: Sequence[str]) -> None:
 
 def _add_known(
     tools: Mapping[str, Tool], choices: Mapping[str, Choice], results: Results, names: set[str]
-) -> dict[str, tuple[Sequence[Place], str]]:
-    added: dict[str, tuple[Sequence[Place], str]] = {}
-    by_places: dict[tuple[Place, ...], str] = {}
+) -> dict[str, tuple[Sequence[ResultPath], str]]:
+    added: dict[str, tuple[Sequence[ResultPath], str]] = {}
+    by_places: dict[tuple[ResultPath, ...], str] = {}
     fresh: list[tuple[Tool, Path, str]] = []
     for tool in tools.values():
         for path in tool.ways:
@@ -164,7 +164,7 @@ def _tied_calls(tool: Tool, path: Path) -> set[int]:
     return set[int]().union(*(tool.fits.get((path, number), set()) for number in narrow))
 
 
-def _cases(runs: Iterable[Run], policy: Policy, trusted: set[str]) -> tuple[list[dict[str, Any]], int]:
+def _cases(runs: Iterable[SeenRun], policy: Policy, trusted: set[str]) -> tuple[list[dict[str, Any]], int]:
     cases = []
     allowed = 0
     for run in runs:

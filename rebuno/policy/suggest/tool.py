@@ -16,7 +16,7 @@ from rebuno.policy.suggest.ways import LONGEST_LITERAL, MOST_LITERALS, Strength,
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SuggestSettings:
     """`often` is in how many executions a literal must have been seen, `asked` whether any execution has a request."""
 
     often: int
@@ -66,7 +66,7 @@ class Tool:
         return probe.holds(asks, call.facts)
 
 
-def read_tool(target: str, calls: Sequence[SeenCall], settings: Settings) -> Tool:
+def read_tool(target: str, calls: Sequence[SeenCall], settings: SuggestSettings) -> Tool:
     """A tool with all ways but those by results, which need other tools to be known first."""
     paths = dict.fromkeys(path for call in calls for path in call.args.leaves)
     tool = Tool(target, calls, settings.hints.looks(target), words.dangerous(target), {})
@@ -77,7 +77,7 @@ def read_tool(target: str, calls: Sequence[SeenCall], settings: Settings) -> Too
     return tool
 
 
-def _ways(tool: Tool, path: Path, settings: Settings) -> Iterable[Way]:
+def _ways(tool: Tool, path: Path, settings: SuggestSettings) -> Iterable[Way]:
     shape, values = tool.shapes[path], tool.values(path)
     runs = shape in (Shape.COMMAND, Shape.SQL, Shape.CODE)
     if settings.asked and not runs and (way := ways.asked(shape, values)):
@@ -130,7 +130,7 @@ def _few(frequent: Sequence[Any], values: Sequence[Any]) -> bool:
     return len(frequent) <= MOST_LITERALS and 2 * again >= len(values)
 
 
-def _free(settings: Settings) -> Way:
+def _free(settings: SuggestSettings) -> Way:
     way = ways.prose(asked=settings.asked)
     return Way("free", way.template, Strength.WEAK)
 
@@ -158,7 +158,7 @@ def _counted(call: SeenCall, value: Any) -> object:
     return asked if call.brought.holds(value, call.facts.as_of) else call.run
 
 
-def tools_of(calls: Iterable[SeenCall], settings: Settings) -> Mapping[str, Tool]:
+def tools_of(calls: Iterable[SeenCall], settings: SuggestSettings) -> Mapping[str, Tool]:
     """The tools of some calls, by name, in the order of their first call."""
     found: dict[str, list[SeenCall]] = {}
     for call in calls:

@@ -7,7 +7,7 @@ from typing import Final
 
 from rebuno.policy.suggest.choose import Choice, closed_keys, something_given, tests_of
 from rebuno.policy.suggest.folders import GUARDS, KEYS
-from rebuno.policy.suggest.sources import Place
+from rebuno.policy.suggest.sources import ResultPath
 from rebuno.policy.suggest.text import name_of, pattern, quoted
 from rebuno.policy.suggest.tool import Tool
 
@@ -27,11 +27,11 @@ class Sets:
     """The sets of trusted values: the statement and the places of each, by name, in the order of their definition."""
 
     statements: Mapping[str, str]
-    places: Mapping[str, Sequence[Place]]
+    places: Mapping[str, Sequence[ResultPath]]
 
 
 @dataclass(frozen=True)
-class Written:
+class BundleParts:
     """What a bundle is written from."""
 
     name: str
@@ -58,7 +58,7 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def write_bundle(given: Written) -> str:
+def write_bundle(given: BundleParts) -> str:
     """The text of the bundle, not yet formatted."""
     rules = _rules(given)
     body = "\n\n".join(rules)
@@ -91,7 +91,7 @@ def _used_sets(statements: Mapping[str, str], body: str) -> list[str]:
     return [said for name, said in statements.items() if name in used]
 
 
-def _rules(given: Written) -> list[str]:
+def _rules(given: BundleParts) -> list[str]:
     names: set[str] = {"looks", "asks", "models"}
     out = []
     looking = {t: c for t, c in given.choices.items() if given.tools[t].looks and c.free and _flat(given.tools[t], c)}
@@ -115,7 +115,7 @@ def _flat(tool: Tool, choice: Choice) -> bool:
     return all(len(tool.calls[number].args.objects) == 1 for number in choice.calls)
 
 
-def _looking(given: Written, looking: Mapping[str, Choice]) -> str:
+def _looking(given: BundleParts, looking: Mapping[str, Choice]) -> str:
     keys = sorted(
         {key for t, c in looking.items() for n in c.calls for key in given.tools[t].calls[n].args.objects.get((), ())}
     )
@@ -147,7 +147,7 @@ def _rule(name: str, targets: Sequence[str], tests: Sequence[str], why: str) -> 
     return f"rule {name} {{\n  allow tool {tools}\n{when}  because {quoted(why)}\n}}"
 
 
-def _asks(given: Written) -> str:
+def _asks(given: BundleParts) -> str:
     tools = ", ".join(map(pattern, given.tools))
     return (
         "# What is left of these tools is shown to a person.\n"
