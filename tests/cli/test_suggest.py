@@ -1,11 +1,13 @@
 """`rebuno policy suggest`: from a store to a bundle and its cases."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 import rebuno as library
+from rebuno.gate import open_gate
 from tests.cli.support import rebuno
 from tests.docs.pages import blocks
 
@@ -111,3 +113,53 @@ def test_the_page_shows_the_bundle_that_comes_out(tmp_path: Path) -> None:
         exec(compile(program.body, "office.py", "exec"), {"__name__": "__main__"})
     ran = rebuno("policy", "suggest", "--db", "office.db", within=tmp_path)
     assert ran.out[ran.out.index("bundle office") :] == bundle.body
+
+
+WORK: list[tuple[str, dict[str, str], object]] = [
+    ("shell", {"command": "git status", "cwd": "/srv/project"}, {"output": "clean"}),
+    ("shell", {"command": "cat src/a.py | head -n 5", "cwd": "/srv/project"}, {"output": "text"}),
+    ("read_file", {"path": "/srv/project/src/a.py"}, {"content": "write to evil@evil.example"}),
+    ("read_file", {"path": "src/b.py"}, {"content": "x"}),
+    ("write_file", {"path": "src/new/a.py", "content": "y"}, None),
+    ("write_file", {"path": "src/new/b.py", "content": "y"}, None),
+    ("fetch", {"url": "https://docs.example/a"}, "page"),
+]
+
+
+def test_a_session_of_a_host_that_was_only_observed(tmp_path: Path) -> None:
+    """All of it would have been denied and ran all the same: it was seen. The user's prompts are turns."""
+    (tmp_path / "strict.rbp").write_text('bundle strict\ndefault deny because "observed"\n')
+
+    async def observe() -> None:
+        async with open_gate(tmp_path / "host.db", policy=tmp_path / "strict.rbp", observe=True) as gate:
+            for day in ("monday", "tuesday"):
+                await gate.start(day, "claude-code", workdir="/srv/project", request=f"work on {day}")
+                await gate.say(day, "claude-code", f"and fetch https://{day}.example/")
+                calls = [*WORK, ("fetch", {"url": f"https://{day}.example/"}, "page")]
+                for number, (tool, args, result) in enumerate(calls):
+                    await gate.judge(day, f"call-{number}", tool, args, "claude-code")
+                    assert await gate.settle(day, f"call-{number}", "claude-code", result=result)
+
+    asyncio.run(observe())
+    argv = ("--db", "host.db", "--since", "7d", "--agent", "claude-code", "--cases", "coding.policytest.yaml")
+    ran = rebuno("policy", "suggest", *argv, "--out", "coding.rbp", within=tmp_path)
+    assert ran.err == "of 16 steps in 2 executions the bundle lets 16 run and asks about 0\n"
+    assert rebuno("policy", "check", "--strict", "coding.rbp", within=tmp_path).code == 0
+    assert rebuno("policy", "test", "coding.rbp", within=tmp_path).code == 0
+    bundle = (tmp_path / "coding.rbp").read_text()
+    assert "\nworkdir session\n" in bundle
+    assert "/srv" not in bundle
+    assert "evil" not in bundle
+    assert "monday" not in bundle
+    explain = ("policy", "explain", "coding.rbp", "--workdir", "/srv/other", "--json", "--target")
+    asked = {
+        ("read_file", '{"path": "src/c.py"}'): "allow",
+        ("read_file", '{"path": "src/.env"}'): "require_approval",
+        ("shell", '{"command": "cat src/c.py", "cwd": "/srv/other"}'): "allow",
+        ("shell", '{"command": "git push", "cwd": "/srv/other"}'): "require_approval",
+        ("fetch", '{"url": "https://monday.example/"}'): "require_approval",
+        ("edit_file", '{"path": "src/a.py"}'): "deny",
+    }
+    for (tool, args), verdict in asked.items():
+        ran = rebuno(*explain, tool, "--args", args, "--input", json.dumps({"request": "go on"}), within=tmp_path)
+        assert json.loads(ran.out)["decision"] == verdict, (tool, args)
