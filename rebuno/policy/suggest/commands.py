@@ -55,6 +55,14 @@ _SUBCOMMANDS: Final = frozenset(
         ),
     )
 )
+_FAR_REACHING: Final = frozenset(
+    (
+        *("sudo", "su", "doas", "sh", "bash", "zsh", "dash", "eval", "source", ".", "env", "printenv", "export"),
+        *("curl", "wget", "nc", "ncat", "socat", "ssh", "scp", "sftp", "rsync", "telnet", "ftp", "dd", "mkfs"),
+        *("crontab", "at", "systemctl", "launchctl", "kill", "pkill", "killall", "chmod", "chown", "mount"),
+        *("docker", "podman", "kubectl", "terraform", "shutdown", "reboot", "mail", "sendmail", "shred"),
+    )
+)
 _PROGRAM: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _OPTION: Final = re.compile(r"--?[A-Za-z0-9][A-Za-z0-9_.-]*")
 _VERB: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_-]*")
@@ -104,7 +112,7 @@ def commands_seen(calls: Sequence[SeenCall], path: Path, often: int) -> Iterator
         found = by_effects(chosen)
         yield Way(found.sort, found.template, found.strength, narrow, compound=True)
     exact = [text for text, seen in runs.items() if len(seen) >= often and len(text) <= LONGEST_LITERAL]
-    exact = [text for text in exact if text not in usual and not _takes_away(text, calls, path)]
+    exact = [text for text in exact if text not in lines and not _alarming(text, calls, path)]
     if exact:
         yield among(exact[:MOST_LITERALS])
 
@@ -157,11 +165,16 @@ def _told(text: Any, call: SeenCall) -> LineEffects | None:
         return None
 
 
-def _takes_away(text: str, calls: Iterable[SeenCall], path: Path) -> bool:
+def _alarming(text: str, calls: Iterable[SeenCall], path: Path) -> bool:
+    """Whether a line that cannot be read to the end is none that may pass as it stands: it cannot be taken apart at
+    all, takes something away, or names a program that reaches far."""
     for call in calls:
         if text in call.args.leaves.get(path, ()):
             told = _told(text, call)
-            return told is None or bool(told.values("removed_path"))
+            if told is None or told.values("removed_path"):
+                return True
+            names = {command.text.split(" ", 1)[0].rpartition("/")[2] for command in told.commands}
+            return not names.isdisjoint(_FAR_REACHING)
     return True
 
 

@@ -79,6 +79,15 @@ def _below(path: str, folder: str) -> bool:
     return (folder == "." and not isabs(path)) or path.startswith(folder.rstrip("/") + "/")
 
 
+def harmless(way: Way, *, writes: bool) -> Way:
+    """The same way for files of the project, but for those that hold keys, and for writing those that others run: the
+    user's words may name them for another reason."""
+    test = f'{way.template} and {OPERAND} under "." and path of {OPERAND} not like keys ignoring case'
+    if writes:
+        test += f" and path of {OPERAND} not like guards ignoring case"
+    return Way(way.sort, test, way.strength, compound=True)
+
+
 def under(key: str, places: Sequence[tuple[Any, str]], *, writes: bool) -> Way | None:
     """A path under the folders in which several files were seen. `places` has the folder of the session beside each
     value; `writes` keeps out what others run, and the project's own folder."""

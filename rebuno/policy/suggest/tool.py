@@ -80,8 +80,9 @@ def read_tool(target: str, calls: Sequence[SeenCall], settings: SuggestSettings)
 def _ways(tool: Tool, path: Path, settings: SuggestSettings) -> Iterable[Way]:
     shape, values = tool.shapes[path], tool.values(path)
     runs = shape in (Shape.COMMAND, Shape.SQL, Shape.CODE)
+    hosted = all(call.facts.workdir for call in tool.calls)
     if settings.asked and not runs and (way := ways.asked(shape, values)):
-        yield way
+        yield folders.harmless(way, writes=not tool.looks) if shape is Shape.PATH and hosted else way
     bare = tuple(part for part in path if not isinstance(part, Part))
     declared = settings.hints.options(tool.target, bare)
     if declared and all(value in declared for value in values):
@@ -113,7 +114,7 @@ def _ways(tool: Tool, path: Path, settings: SuggestSettings) -> Iterable[Way]:
         yield _free(settings)
     elif shape is Shape.TEXT and words.runs(tool.target):
         return
-    elif shape is Shape.TEXT and Shape.PATH in tool.shapes.values() and all(c.facts.workdir for c in tool.calls):
+    elif shape is Shape.TEXT and Shape.PATH in tool.shapes.values() and hosted:
         # What is written into a file of the project may name any page.
         yield Way("text", f"{ways.OPERAND} is string", Strength.WEAK)
     elif shape is Shape.TEXT:

@@ -62,13 +62,30 @@ RUNS = st.lists(
 @given(RUNS)
 def test_nothing_that_ran_is_denied(runs: list[tuple[str | None, list[Any], str]]) -> None:
     """And each bundle is sound, formatted, and says what its cases say; `suggested` looks at that. A run that is seen
-    twice makes literals of its values, so that those are written too."""
+    twice makes literals of its values, and one whose request names them ties them, so that both are written too."""
     recorded = [run(request, *calls, workdir=workdir) for request, calls, workdir in runs]
     twice = [run(f"again {request}", *calls, workdir=workdir) for request, calls, workdir in runs]
-    found = suggested(*recorded, *twice)
+    named = [run(_naming(calls), *calls, workdir=workdir) for _, calls, workdir in runs]
     ran = sum(call[2] is not NEVER_RAN for _, calls, _ in runs for call in calls)
-    assert found.steps == 2 * ran == found.allowed + found.asks
-    assert found.left_out == 2 * sum(len(calls) for _, calls, _ in runs) - found.steps
+    for times, chosen in ((2, [*recorded, *twice]), (1, named), (3, [*recorded, *twice, *named])):
+        found = suggested(*chosen)
+        assert found.steps == times * ran == found.allowed + found.asks
+        assert found.left_out == times * sum(len(calls) for _, calls, _ in runs) - found.steps
+
+
+def _naming(calls: list[Any]) -> str:
+    """A request that names all texts and numbers of the arguments."""
+    waiting = [args for _, args, _ in calls]
+    said = ["please use"]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif value is not None:
+            said.append(str(value))
+    return " ".join(said)
 
 
 @SLOW

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rebuno.model.decision import Verdict
-from rebuno.policy import read_hints, suggest_bundle
+from rebuno.policy import Evidence, Facts, History, RecordedStep, compile_text, read_hints, suggest_bundle
 from tests.policy.suggest.runs import NEVER_RAN, Call, run, suggested, verdict
 
 ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.APPROVAL, Verdict.DENY
@@ -198,6 +198,21 @@ def test_queries_read_the_tables_that_were_read() -> None:
     assert verdict(bundle, "x", "query", {"sql": "select total from orders"}) is ALLOW
     for sql in ("select * from users", "delete from orders", "select 1; drop table orders", "not sql at all ("):
         assert verdict(bundle, "x", "query", {"sql": sql}) is ASK
+
+
+def test_models_go_by_their_names() -> None:
+    """And a local step needs no rule."""
+    history = History()
+    steps = []
+    for number, (kind, target) in enumerate([("llm_call", "m-1"), ("local", "now")]):
+        facts = Facts(kind, target, {"messages": ["hi"]}, history=history, as_of=2 * number + 1)
+        history.append(Evidence(2 * number + 2, kind, target, facts.args, {}, submitted=2 * number + 1))
+        steps.append(RecordedStep(facts, ALLOW, "observed", ""))
+    found = suggested(steps)
+    assert (found.steps, found.allowed, found.left_out) == (1, 1, 0)
+    policy = compile_text(found.bundle)
+    asked = [policy.decide(Facts("llm_call", name, {})).verdict for name in ("m-1", "m-2")]
+    assert asked == [ALLOW, DENY]
 
 
 def test_a_suggestion_is_the_same_each_time() -> None:
