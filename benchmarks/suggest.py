@@ -140,6 +140,20 @@ def of_agentdojo(*, even: bool) -> Played:
     return played
 
 
+def of_harder_attackers(*, even: bool) -> dict[str, dict[str, int]]:
+    """The pairs that are stopped if the attackers of AgentDojo dress up their calls, by their trick."""
+    out: dict[str, dict[str, int]] = {}
+    for suite in SUITES:
+        users, attacks = load(DATA / f"{suite}.jsonl")
+        seen, scored = halves(users, even=even)
+        policy = compile_text(of_tasks(seen, suite).bundle)
+        for trick, one in agentdojo.against(suite, policy, scored, attacks).items():
+            told = out.setdefault(trick, {"pairs": 0, "stopped": 0})
+            told["pairs"] += one.pairs
+            told["stopped"] += one.stopped
+    return out
+
+
 def of_agentdyn(first: int) -> Played:
     """AgentDyn: suggested from every second task, beginning with the one at `first`."""
     played = Played()
@@ -207,6 +221,7 @@ def measure() -> dict[str, Any]:
     """All that is measured: AgentDojo at the top, the checks against over-fitting beside it."""
     return {
         **of_agentdojo(even=True).to_json(),
+        "harder": of_harder_attackers(even=True),
         "swapped": of_agentdojo(even=False).to_json(),
         "agentdyn": [of_agentdyn(first).to_json() for first in (0, 1)],
         "tau2": [of_tau2(first) for first in (0, 1)],
@@ -232,6 +247,7 @@ def table(found: Mapping[str, Any]) -> str:
     lines += [
         f"tau2: {o['allowed']:.1f}% allowed, {o['stopped']:.1f}% stopped, {o['lines']} lines" for o in found["tau2"]
     ]
+    lines += [f"attacker {trick}: {o['stopped']} of {o['pairs']} stopped" for trick, o in found["harder"].items()]
     for one in found["shell_day"]:
         let = f"{len(one['let_through'])} of {one['hostile']} hostile lines let through"
         lines.append(f"shell: {one['seen']:.1f}% of what was seen, {one['others']:.1f}% of the other lines, {let}")
