@@ -11,7 +11,7 @@ from rebuno.policy.suggest.leaves import Shape, key_of, shape_of
 from rebuno.policy.suggest.probe import Probe
 from rebuno.policy.suggest.queries import reads_of
 from rebuno.policy.suggest.seen import SeenCall
-from rebuno.policy.suggest.text import Part, Path
+from rebuno.policy.suggest.text import Part, Path, quoted
 from rebuno.policy.suggest.ways import LONGEST_LITERAL, MOST_LITERALS, Strength, Way
 
 
@@ -27,7 +27,7 @@ class SuggestSettings:
 @dataclass(eq=False)
 class Tool:
     """A target with its calls. `ways` are those of each path, narrowest first, `fits` the numbers of the calls that a
-    way fits, by path and place of the way."""
+    way fits, by path and place of the way. `doubtful` are the literals, as they are written, that only texts gave."""
 
     target: str
     calls: Sequence[SeenCall]
@@ -36,6 +36,7 @@ class Tool:
     shapes: dict[Path, Shape]
     ways: dict[Path, list[Way]] = field(default_factory=dict)
     fits: dict[tuple[Path, int], set[int]] = field(default_factory=dict)
+    doubtful: dict[Path, set[str]] = field(default_factory=dict)
 
     def values(self, path: Path, calls: Iterable[int] | None = None) -> list[Any]:
         """The values at a path, in all calls or in some."""
@@ -137,8 +138,12 @@ def _free(settings: SuggestSettings) -> Way:
 
 
 def literals(tool: Tool, path: Path, often: int) -> list[Any]:
-    """The values that were seen in several executions. One that stands in what an earlier step brought, and not in the
-    request, counts once for each request: the same trap may lie in the way of the same task each day."""
+    """The values that were seen in several executions.
+
+    One that stands in what an earlier step brought, and not in the request, is doubtful: it counts once for each
+    request, since the same trap may lie in the way of the same task each day, and a tool that changes something must
+    have had it in one request more.
+    """
     seen: dict[tuple[type, Any], dict[int, SeenCall]] = {}
     for call in tool.calls:
         for value in call.args.leaves.get(path, ()):
@@ -146,17 +151,24 @@ def literals(tool: Tool, path: Path, often: int) -> list[Any]:
                 seen.setdefault((type(value), value), {}).setdefault(call.run, call)
     found = []
     for (_, value), runs in seen.items():
-        if len(runs) >= often and len({_counted(call, value) for call in runs.values()}) >= often:
-            found.append(value)
+        if len(runs) < often:
+            continue
+        sure = [run for run, call in runs.items() if not _brought(call, value)]
+        if len(sure) < often:
+            requests = {call.request for run, call in runs.items() if run not in sure}
+            if len(sure) + len(requests) < (often if tool.looks else often + 1):
+                continue
+            tool.doubtful.setdefault(path, set()).add(quoted(value))
+        found.append(value)
     return found
 
 
-def _counted(call: SeenCall, value: Any) -> object:
-    """What a value of a call counts for: its execution, or its request."""
+def _brought(call: SeenCall, value: Any) -> bool:
+    """Whether an earlier step brought a text with the value, and the user wrote none; unknown without a request."""
     asked = call.request
     if not isinstance(value, str) or asked is None or value in asked:
-        return call.run
-    return asked if call.brought.holds(value, call.facts.as_of) else call.run
+        return False
+    return call.brought.holds(value, call.facts.as_of)
 
 
 def tools_of(calls: Iterable[SeenCall], settings: SuggestSettings) -> Mapping[str, Tool]:

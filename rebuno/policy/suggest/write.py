@@ -10,8 +10,12 @@ from rebuno.policy.suggest.folders import GUARDS, KEYS
 from rebuno.policy.suggest.sources import ResultPath
 from rebuno.policy.suggest.text import name_of, pattern, quoted
 from rebuno.policy.suggest.tool import Tool
+from rebuno.policy.suggest.ways import Strength
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+# What a comment shows of values.
+_MOST_SHOWN: Final = 8
+_LONGEST_SHOWN: Final = 80
 _HEAD: Final = """\
 # Suggested from {calls} in {runs}. Read it before you use it: it allows what was seen, and what was seen
 # is not always what should be.
@@ -102,13 +106,27 @@ def _rules(given: BundleParts) -> list[str]:
             tool = given.tools[target]
             tests = [*closed_keys(tool, choice), *something_given(tool, choice), *tests_of(choice)]
             name = name_of(target, names, joint="-", rest="tool")
-            out.append(_rule(name, [target], tests, f"seen {_times(tool, choice)}"))
+            rule = _rule(name, [target], tests, f"seen {_times(tool, choice)}")
+            out.append(_doubts(tool, choice) + rule)
     if given.models:
         models = ", ".join(map(pattern, given.models))
         out.append(f'rule models {{\n  allow llm {models}\n  because "models that were seen"\n}}')
     if given.tools:
         out.append(_asks(given))
     return out
+
+
+def _doubts(tool: Tool, choice: Choice) -> str:
+    """A comment on the literals that the user did not write."""
+    said = [way.template for each in choice.ways.values() for way in each if way.strength is Strength.LITERAL]
+    found = sorted({one for each in tool.doubtful.values() for one in each if any(one in text for text in said)})
+    if not found:
+        return ""
+    shown = [one if len(one) <= _LONGEST_SHOWN else f"{one[:_LONGEST_SHOWN]}…" for one in found[:_MOST_SHOWN]]
+    lines = ["# Look at these values: no user wrote them, they stood in texts that earlier steps had brought.\n"]
+    lines += [f"# - {one}\n" for one in shown]
+    lines += [f"# and {len(found) - _MOST_SHOWN} more\n"] if len(found) > _MOST_SHOWN else []
+    return "".join(lines)
 
 
 def _flat(tool: Tool, choice: Choice) -> bool:

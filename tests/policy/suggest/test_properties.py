@@ -71,6 +71,12 @@ def test_nothing_that_ran_is_denied(runs: list[tuple[str | None, list[Any], str]
         found = suggested(*chosen)
         assert found.steps == times * ran == found.allowed + found.asks
         assert found.left_out == times * sum(len(calls) for _, calls, _ in runs) - found.steps
+    brought = [
+        run(f"task {day}", ("get_note", {}, {"body": _naming(calls)}), *calls, workdir=workdir)
+        for _, calls, workdir in runs
+        for day in range(3)
+    ]
+    assert suggested(*brought).steps == 3 * (ran + len(runs))
 
 
 def _naming(calls: list[Any]) -> str:
