@@ -95,6 +95,8 @@ def test_definitions_of_tools(folder: Path) -> None:
         (("--since", "1h", "--execution", "run-1"), 2, "leave one out"),
         (("--execution", "none"), 4, "none"),
         (("--often", "1"), 2, "--often"),
+        (("--name", "two words"), 2, "`--name`"),
+        (("--tools", "none.json"), 3, "none.json"),
     ],
 )
 def test_what_cannot_be_suggested_from(folder: Path, argv: tuple[str, ...], code: int, said: str) -> None:

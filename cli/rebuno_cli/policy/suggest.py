@@ -1,11 +1,13 @@
 """`rebuno policy suggest`: writes a bundle from what was recorded."""
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from rebuno.errors import ValidationError
 from rebuno_cli import files, options
 from rebuno_cli.policy import backtest_input
 
@@ -53,6 +55,8 @@ def suggest(
     from rebuno_cli.render import output
     from rebuno_cli.render.show import show
 
+    if name and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", name) is None:
+        raise ValidationError(f"`--name`: {name!r} is no name of a bundle; use letters, digits, `_` and `-`")
     hints = read_hints(identity.parse(Path(tools).read_bytes())) if tools else None
     seen: list[list[RecordedStep]] = []
     backtest_input.each(execution, since, db, seen.append)

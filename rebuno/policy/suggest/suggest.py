@@ -1,5 +1,6 @@
 """Suggests a bundle and its cases from what was recorded."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,10 +21,12 @@ from rebuno.policy.suggest.text import Path, name_of
 from rebuno.policy.suggest.tool import SuggestSettings, Tool, tools_of
 from rebuno.policy.suggest.ways import Strength, known
 from rebuno.policy.suggest.write import BundleParts, Sets, lists, write_bundle
+from rebuno.policy.syntax.keywords import RESERVED_WORDS
 from rebuno.policy.syntax.source import Source
 from rebuno.policy.testing.backtest import RecordedStep
 
 OFTEN: Final = 2
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,10 @@ def suggest_bundle(
     """The narrowest readable bundle that lets the recorded steps run, or asks about them, and its cases.
 
     `executions` are the steps of each execution. A literal stands in the bundle only if it was seen in `often`
-    executions. `hints` are what definitions of tools tell. `agent` is whose steps these are, for the cases.
+    executions. `hints` are what definitions of tools tell. `agent` is whose steps these are, for the cases. A `name`
+    that no bundle can have is replaced by `suggested`.
     """
+    name = name if is_bundle_name(name) else "suggested"
     runs = [read_run(number, steps) for number, steps in enumerate(executions)]
     calls = [call for run in runs for call in run.calls]
     settings = SuggestSettings(
@@ -91,6 +96,11 @@ def suggest_bundle(
     never = sum(run.left_out for run in runs)
     left_out = file.left_out + len(calls) - len(cases)
     return Suggestion(text, file.text, len(runs), len(calls), allowed, never, left_out)
+
+
+def is_bundle_name(name: str) -> bool:
+    """Whether a bundle can be named so."""
+    return _NAME.fullmatch(name) is not None and name not in RESERVED_WORDS
 
 
 def _base(runs: Iterable[SeenRun]) -> list[str]:

@@ -12,7 +12,6 @@ from rebuno.policy.suggest.text import name_of, pattern, quoted
 from rebuno.policy.suggest.tool import Tool
 from rebuno.policy.suggest.ways import Strength
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 # What a comment shows of values.
 _MOST_SHOWN: Final = 8
 _LONGEST_SHOWN: Final = 80
@@ -69,16 +68,12 @@ def write_bundle(given: BundleParts) -> str:
     sets = _used_sets(given.sets.statements, body)
     everything = "\n".join((*sets, body))
     head = _HEAD.format(calls=counted(given.calls, "call"), runs=counted(given.runs, "execution"))
-    lines = [f"{head}bundle {_bundle_name(given.name)}", 'default deny because "never seen"']
+    lines = [f"{head}bundle {given.name}", 'default deny because "never seen"']
     lines += [line for line in given.base if line == "workdir session"]
     lines += [line for line in lists() if _names(everything, line.split()[1])]
     lines += [f"\n# What the user wrote.\n{line}" for line in given.base if _names(everything, line.split()[1])]
     lines += [f"\n{line}" for line in sets]
     return "\n".join([*lines, "", body, ""])
-
-
-def _bundle_name(name: str) -> str:
-    return name if _NAME.fullmatch(name) else "suggested"
 
 
 def _names(text: str, name: str) -> bool:

@@ -204,6 +204,14 @@ def test_queries_read_the_tables_that_were_read() -> None:
         assert verdict(bundle, "x", "query", {"sql": sql}) is ASK
 
 
+@pytest.mark.parametrize("name", ["a b", "x\ndefault allow", "9", "rule", ""])
+def test_a_name_that_no_bundle_can_have(name: str) -> None:
+    """It stands nowhere in the files."""
+    found = suggested(run("x", ("get_x", {})), name=name)
+    assert "\nbundle suggested\n" in found.bundle
+    assert found.cases.startswith("# Every call that suggested.rbp was")
+
+
 def test_models_go_by_their_names() -> None:
     """And a local step needs no rule."""
     history = History()
