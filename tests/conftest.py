@@ -62,6 +62,7 @@ MARKED: Final = {
         "policy/facets/test_url.py",
         "policy/facets/test_url_clients.py",
         "policy/proving",
+        "policy/suggest/test_properties.py",
         "policy/test_agentdojo.py",
         "policy/test_characters.py",
         "policy/test_check.py",

@@ -20,6 +20,7 @@ _NOUNS: Final = {
             "prove": "prove:prove",
             "diff": "diff:diff",
             "shadow": "shadow:shadow",
+            "suggest": "suggest:suggest",
             "explain": "explain:explain",
             "fmt": "fmt:fmt",
             "ast": "ast:ast",
