@@ -245,6 +245,22 @@ class Stop(Model):
     lifted_at: Moment = Moment()
 
 
+class Restored(Model):
+    """A store was restored from a copy, and nobody has accepted that yet: a person is asked before anything runs in it
+    that may not run twice."""
+
+    restored_at: Moment = Moment()
+    restored_by: str = ""
+
+
+class StoreInfo(Model):
+    """A store as a whole: how many executions are in each state, what is stopped, and whether it was restored."""
+
+    executions: dict[str, int] = field(default_factory=dict)
+    stops: list[Stop] = field(default_factory=list)
+    restored: Restored | None = None
+
+
 class Execution(Model):
     """One run of an agent. `head_hash` is the hex hash of its newest event, `blocked_on` what it waits for, `failure`
     what its handler raised, `turns` what the user wrote after it began, `workdir` the folder that it works in (both

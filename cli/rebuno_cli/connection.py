@@ -27,6 +27,16 @@ def path(db: str | None) -> str:
     raise ValidationError("no store is named; give `--db PATH`, or set REBUNO_DB_URL")
 
 
+def file_of(db: str | None) -> str:
+    """The path of the store's file. Raises `ValidationError` as `path`, and where the store is a database."""
+    given = path(db)
+    if given.startswith(("postgres://", "postgresql://")):
+        raise ValidationError(
+            "a store on PostgreSQL is copied by its own tools; after it was restored, `rebuno store mark-restored`"
+        )
+    return given.removeprefix("sqlite:").removeprefix("//") if given.startswith("sqlite:") else given
+
+
 def server(db: str | None, url: str | None) -> str:
     """The server's URL, or an empty text where a store is meant: `--db` or `--url`, else REBUNO_DB_URL, else
     REBUNO_URL.

@@ -64,10 +64,26 @@ _NOUNS: Final = {
         "tools",
         {"ls": "ls:ls", "pin": "pin:pin"},
     ),
+    "store": (
+        "Copy a store, put a copy back, and see what is known of it as a whole.",
+        "stores",
+        {
+            "backup": "backup:backup",
+            "restore": "backup:restore",
+            "info": "restored:info",
+            "mark-restored": "restored:mark",
+            "accept-restore": "restored:accept",
+        },
+    ),
     "hook": (
         "Put the policy in front of a coding agent: Claude Code, Codex, Gemini CLI, OpenCode.",
         "hooks",
-        {"run": "run:run"},
+        {"install": "install:install", "uninstall": "install:uninstall", "doctor": "doctor:doctor", "run": "run:run"},
+    ),
+    "audit": (
+        "Write what logs hold for a system that keeps it elsewhere, and check that.",
+        "audits",
+        {"tail": "tail:tail", "verify": "verify:verify", "keygen": "verify:keygen"},
     ),
     "key": (
         "Make and revoke the keys of the HTTP interface.",

@@ -151,6 +151,22 @@ class Owner:
                     _locked(path, remove=True)
 
 
+def in_use(folder: Path) -> bool:
+    """Whether an open store holds a file in this folder.
+
+    Raises:
+        PermissionError: a file is closed to us, so that nobody can tell.
+    """
+    if not folder.is_dir():
+        return False
+    for path in folder.iterdir():
+        if _OWN_NAME.match(path.name):
+            with suppress(FileNotFoundError, StoreForeign):
+                if _locked(path, remove=False):
+                    return True
+    return False
+
+
 def _role_file(path: Path, mode: int) -> int:
     with suppress(FileExistsError):
         return open_own(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)

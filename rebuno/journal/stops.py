@@ -1,4 +1,4 @@
-"""Standing denials, as the stores keep them."""
+"""What operators say of a whole store: standing denials, and that it was restored from a copy."""
 
 from dataclasses import dataclass
 
@@ -23,3 +23,16 @@ class StopRow:
 def stop(row: Row) -> StopRow:
     """A row of the query `stops`."""
     return StopRow(*row)
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """The store was restored from a copy, and nobody has accepted that yet. `restored_at` is seconds since 1970."""
+
+    restored_at: float
+    restored_by: str
+
+
+def restoration(row: Row) -> Restoration:
+    """A row of the query `restorations`."""
+    return Restoration(*row)

@@ -19,7 +19,7 @@ from rebuno.journal.records import (
     StepRow,
     Tombstone,
 )
-from rebuno.journal.stops import StopRow
+from rebuno.journal.stops import Restoration, StopRow
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
 
@@ -228,6 +228,18 @@ class Store(Protocol):
 
     async def stops(self, *, lifted: bool = False) -> list[StopRow]:
         """The standing denials, oldest first; with `lifted` those that were ended too."""
+        ...
+
+    async def restored(self) -> Restoration | None:
+        """The newest restoration of the store that nobody has accepted."""
+        ...
+
+    async def mark_restored(self, by: str) -> None:
+        """Says that the store was restored from a copy now."""
+        ...
+
+    async def accept_restored(self, by: str) -> None:
+        """Accepts every restoration."""
         ...
 
     async def close(self) -> None:

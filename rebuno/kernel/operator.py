@@ -12,8 +12,10 @@ from rebuno.journal.store import Store
 from rebuno.kernel import views
 from rebuno.kernel.core.inheritance import session_of
 from rebuno.kernel.core.loading import load
+from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import workdir_of
 from rebuno.kernel.core.quorum import Panel
+from rebuno.kernel.core.stops import forget as forget_stops
 from rebuno.kernel.history import archive, definitions
 from rebuno.kernel.history.recorded_facts import began_since, judged
 from rebuno.kernel.history.shadowed import shadowed
@@ -27,7 +29,18 @@ from rebuno.kernel.lifecycle.execution import newest
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on
 from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep
-from rebuno.types import Approval, Event, Execution, Step, Stop, ToolDefinition, UsedLimit, UserTurn
+from rebuno.types import (
+    Approval,
+    Event,
+    Execution,
+    Restored,
+    Step,
+    Stop,
+    StoreInfo,
+    ToolDefinition,
+    UsedLimit,
+    UserTurn,
+)
 
 # A shorter prefix of an id would sooner or later name an execution that was not meant.
 SHORTEST_PREFIX: Final = 4
@@ -210,6 +223,36 @@ class Operator:
     async def stops(self, *, lifted: bool = False) -> list[Stop]:
         """What is stopped, oldest first; with `lifted` what was, too."""
         return [views.stop(row) for row in await self._store.stops(lifted=lifted)]
+
+    async def info(self) -> StoreInfo:
+        """What there is in the store as a whole."""
+        counts = await self._store.counts()
+        return StoreInfo(
+            executions={status: number for status, number in counts.executions if number},
+            stops=await self.stops(),
+            restored=await self.restored(),
+        )
+
+    async def restored(self) -> Restored | None:
+        """When the store was restored from a copy, and by whom; None where it was not, or somebody has accepted it."""
+        found = await self._store.restored()
+        return None if found is None else Restored(restored_at=found.restored_at, restored_by=found.restored_by)
+
+    async def mark_restored(self, *, by: str) -> None:
+        """Says that the store was restored from a copy now, by other means than `rebuno store restore`: from then on a
+        person is asked before anything runs that may not run twice. Raises `ValidationError`."""
+        check_name("name of who restored it", by)
+        await self._store.mark_restored(by)
+        forget_stops(self._store)
+
+    async def accept_restore(self, *, by: str) -> None:
+        """Accepts that the store was restored: nothing more is asked about because of that. Raises `ConflictError`
+        where there is nothing to accept, `ValidationError`."""
+        check_name("name of who accepts it", by)
+        if await self._store.restored() is None:
+            raise ConflictError("the store was not restored, or that was accepted already")
+        await self._store.accept_restored(by)
+        forget_stops(self._store)
 
     async def cancel(self, ref: str, *, reason: str = "cancelled") -> Execution:
         """Cancels an execution, named as in `execution`; the process that runs it stops within a heartbeat.

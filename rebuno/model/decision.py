@@ -23,6 +23,8 @@ PERMISSIVE: Final = "permissive"
 INDETERMINATE_RETRY: Final = "__indeterminate_retry"
 # Its reason: what may have happened is not done again.
 UNKNOWN_OUTCOME: Final = "prior attempt outcome unknown; retry refused"
+# The rule of what may have been done since the copy was made from which the store was restored.
+RESTORED: Final = "__restored"
 # The rule of what an operator has stopped.
 STOPPED: Final = "__stopped"
 NESTED_WAIT: Final = "__nested_wait"

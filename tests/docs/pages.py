@@ -5,9 +5,10 @@ A page is one session in one empty folder, from top to bottom. The words after t
 - `rbp`: a whole bundle, without errors, and without warnings that it does not accept. `rbp fragment`: statements or
   rules, put below a `bundle` and a `default` line, without errors.
 - `python run`: a program that ends well. `python`: code that is only compiled.
-- `console`: lines that begin with `$ ` are commands (`rebuno …` or `python …`) and are run. A command ends with code 0,
-  or with N where the line ends in `# exit N`. Lines below it, if there are any, are all that it prints; `…` stands
-  for any text in a line. `ID` in a command is the first id that the command before it printed.
+- `console`: lines that begin with `$ ` are commands (`rebuno …`, `python …`, or a coding agent, for which
+  `coding_agents.py` stands) and are run. A command ends with code 0, or with N where the line ends in `# exit N`. Lines
+  below it, if there are any, are all that it prints; `…` stands for any text in a line. `ID` in a command is the first
+  id that the command before it printed, `SESSION` that of the coding agent's session, `~` a home of the page's own.
 - `file=NAME`, after any of these or after another word, also saves the block under that name; where `examples/` has
   such a file, it is the same.
 
@@ -23,17 +24,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
 from rebuno.policy import Diagnostic, Severity, Source, check_bundle, parse_bundle, read_soft_roots
 from rebuno_cli.main import main
+from tests.docs.coding_agents import COMMANDS, Agent, clean
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _FENCE: Final = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _EXIT: Final = re.compile(r"\s+# exit (\d+)$")
 _ID: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+# Of each folder in which a page is followed, the coding agent that was called there.
+_AGENTS: Final[dict[Path, Agent]] = {}
 _HEAD: Final = 'bundle fragment\ndefault deny because "no rule allows it"\n\n'
 
 
@@ -90,10 +95,9 @@ def run(block: Block, folder: Path) -> None:
     elif block.sort == "console":
         said = ""
         for command, wanted, expected in commands(block.body):
-            found = _ID.search(said)
-            name, *args = [found[0] if found and word == "ID" else word for word in shlex.split(command)]
-            assert name in ("rebuno", "python"), f"{where}: `{name}` is not run here"
-            done = (_rebuno if name == "rebuno" else _python)(args, folder)
+            name, *args = _words(command, said, folder)
+            assert name in ("rebuno", "python", *COMMANDS), f"{where}: `{name}` is not run here"
+            done = {"rebuno": _rebuno, "python": _python}.get(name, partial(_agent, name))(args, folder)
             said = done.stdout + done.stderr
             assert done.returncode == wanted, f"{where}: `{command}` ended with {done.returncode}\n{said}"
             if expected:
@@ -114,8 +118,46 @@ def matches(expected: str, said: str) -> bool:
     return re.fullmatch(pattern, said.strip()) is not None
 
 
+def home(folder: Path) -> Path:
+    """The home of the reader who follows a page in the folder."""
+    return folder.with_name(f"{folder.name}-home")
+
+
+def _words(command: str, said: str, folder: Path) -> list[str]:
+    found = _ID.search(said)
+    meant = {"ID": found[0] if found else "ID"}
+    if folder in _AGENTS:
+        meant["SESSION"] = _AGENTS[folder].session
+    own = f"{home(folder)}/"
+    return [meant.get(word, own + word[2:] if word.startswith("~/") else word) for word in shlex.split(command)]
+
+
+def _agent(name: str, args: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+    agent = _AGENTS.setdefault(folder, Agent(COMMANDS[name], home(folder), folder))
+    code, out = agent.run(args)
+    return subprocess.CompletedProcess(args, code, out, "")
+
+
+def _installed(folder: Path) -> Path:
+    """The name of a Python with a `rebuno-hook` beside it."""
+    programs = home(folder) / "bin"
+    if not programs.exists():
+        programs.mkdir(parents=True)
+        run = f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'cli')!r}]"
+        text = f"#!{sys.executable}\n{run}\nfrom rebuno_cli.hook_main import main\nmain()\n"
+        (programs / "rebuno-hook").write_text(text, encoding="utf-8")
+        (programs / "rebuno-hook").chmod(0o755)
+    return programs / "python"
+
+
+def end(folder: Path) -> None:
+    """Ends what was started for a page in the folder."""
+    if agent := _AGENTS.pop(folder, None):
+        agent.end()
+
+
 def _python(args: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home(folder))}
     command = [sys.executable, "-W", "error", *args]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60)
 
@@ -123,9 +165,11 @@ def _python(args: list[str], folder: Path) -> "subprocess.CompletedProcess[str]"
 def _rebuno(args: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
     # In this process: a program of its own takes half a second to start.
     out, err = io.StringIO(), io.StringIO()
-    env = {key: value for key, value in os.environ.items() if not key.startswith("REBUNO")}
+    env = clean(os.environ)
+    own = {"COLUMNS": "400" if folder in _AGENTS else "200", "NO_COLOR": "1", "HOME": str(home(folder))}
     with (
-        patch.dict(os.environ, env | {"COLUMNS": "200", "NO_COLOR": "1"}, clear=True),
+        patch.dict(os.environ, env | own, clear=True),
+        patch.object(sys, "executable", str(_installed(folder)) if args[:1] == ["hook"] else sys.executable),
         chdir(folder),
         redirect_stdout(out),
         redirect_stderr(err),

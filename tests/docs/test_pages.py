@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rebuno.policy import Source, format_bundle
-from tests.docs.pages import ROOT, Block, blocks, commands, findings, matches, run
+from tests.docs.pages import ROOT, Block, blocks, commands, end, findings, matches, run
 
 PAGES = [
     "README.md",
@@ -46,8 +46,11 @@ def test_bundles_are_laid_out_as_the_formatter_does(block: Block) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_programs_and_commands_do_what_the_page_shows(page: str, tmp_path: Path) -> None:
     """A page is followed from top to bottom in an empty folder."""
-    for block in blocks(page):
-        run(block, tmp_path)
+    try:
+        for block in blocks(page):
+            run(block, tmp_path)
+    finally:
+        end(tmp_path)
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.file], ids=_name)

@@ -95,7 +95,7 @@ async def test_a_question_blocks_its_own_call_only(tmp_path: Path) -> None:
         allowed = await opened.judge(S, "4", "pay", {"account": "a"}, AGENT)
         assert allowed == Allow(asked.step_id)
         assert await opened.settle(S, "4", AGENT, result="paid")
-        assert isinstance(await opened.judge(S, "1", "pay", {"account": "a"}, AGENT), Recorded)
+        assert isinstance(await opened.judge(S, "4", "pay", {"account": "a"}, AGENT), Recorded)
         another = await opened.judge(S, "5", "pay", {"account": "a"}, AGENT)
         assert isinstance(another, Ask)
         assert another.step_id != asked.step_id
@@ -103,6 +103,26 @@ async def test_a_question_blocks_its_own_call_only(tmp_path: Path) -> None:
         denied = await opened.wait(S, "5", AGENT, another, seconds=5)
         assert isinstance(denied, Deny)
         assert denied.reason == "a fraud"
+        await intact(opened, S)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@in_loop
+async def test_one_grant_lets_one_call_run(tmp_path: Path, restarted: bool) -> None:
+    """The first that comes has it; another that waited for the same is a call of its own again."""
+    async with gate(tmp_path) as opened:
+        asked = await opened.judge(S, "1", "pay", {"account": "a"}, AGENT)
+        assert isinstance(asked, Ask)
+        assert await opened.judge(S, "2", "pay", {"account": "a"}, AGENT) == asked
+        await opened.operator.grant(asked.approval_id, decided_by="alice")
+        assert await opened.judge(S, "2", "pay", {"account": "a"}, AGENT) == Allow(asked.step_id)
+        assert await opened.judge(S, "2", "pay", {"account": "a"}, AGENT) == Allow(asked.step_id)
+        if not restarted:
+            assert isinstance(await opened.judge(S, "1", "pay", {"account": "a"}, AGENT), Ask)
+    async with gate(tmp_path) as opened:
+        assert isinstance(await opened.judge(S, "1", "pay", {"account": "a"}, AGENT), Ask)
+        assert await opened.settle(S, "2", AGENT, result="paid")
+        assert not await opened.settle(S, "2", AGENT, result="paid")
         await intact(opened, S)
 
 

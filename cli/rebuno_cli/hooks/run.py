@@ -21,6 +21,8 @@ from rebuno.hosts.spans import span_seconds
 @click.option(
     "--timeout", metavar="TIME", help="After how long the host gives the hook up; else the settings', else 60s."
 )
+# For a person: a host prints the whole call where it fails.
+@click.option("--note", hidden=True, expose_value=False)
 def run(
     host: str,
     settings: str | None,

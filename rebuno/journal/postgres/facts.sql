@@ -36,3 +36,15 @@ UPDATE rebuno.stops SET lifted_by = %(by)s, lifted_at = %(at)s WHERE id = %(id)s
 -- name: stops
 -- Those that stand, or all; oldest first, for their ids grow with time.
 SELECT id, agent, tool, reason, created_by, created_at, lifted_by, lifted_at FROM rebuno.stops WHERE %(lifted)s OR lifted_at = 0 ORDER BY id
+
+-- name: add-restoration
+-- This is a copy.
+INSERT INTO rebuno.restorations (restored_at, restored_by) VALUES (%(at)s, %(by)s)
+
+-- name: accept-restorations
+-- Somebody has seen to what the copy does not know.
+UPDATE rebuno.restorations SET accepted_at = %(at)s, accepted_by = %(by)s WHERE accepted_at = 0
+
+-- name: restorations
+-- When it was restored, and by whom, as far as nobody has accepted that; the newest first.
+SELECT restored_at, restored_by FROM rebuno.restorations WHERE accepted_at = 0 ORDER BY n DESC

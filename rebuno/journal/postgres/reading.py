@@ -17,7 +17,7 @@ from rebuno.journal.postgres.workers import Workers
 from rebuno.journal.pot_records import PotState
 from rebuno.journal.pots import states
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
-from rebuno.journal.stops import StopRow, stop
+from rebuno.journal.stops import Restoration, StopRow, restoration, stop
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
 
@@ -162,6 +162,11 @@ class PostgresReading:
     async def definitions(self, *, after: str = "", limit: int = 1000) -> list[tuple[str, str]]:
         """A page of what servers say of tools, digest and text, in the order of the digests."""
         return await self._rows(rows.source, "definitions", after=after, limit=limit)
+
+    async def restored(self) -> Restoration | None:
+        """The newest restoration of the store that nobody has accepted."""
+        found = await self._rows(restoration, "restorations")
+        return found[0] if found else None
 
     async def stops(self, *, lifted: bool = False) -> list[StopRow]:
         """The standing denials, oldest first; with `lifted` those that were ended too."""

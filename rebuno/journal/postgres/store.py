@@ -177,6 +177,14 @@ class PostgresStore(PostgresServed):
         """Ends a standing denial now."""
         await self._ask(partial(upkeep.lift_stop, stop_id=stop_id, by=by, at=self.now()), "")
 
+    async def mark_restored(self, by: str) -> None:
+        """Says that the store was restored from a copy now."""
+        await self._ask(partial(upkeep.mark_restored, at=self.now(), by=by), "")
+
+    async def accept_restored(self, by: str) -> None:
+        """Accepts every restoration."""
+        await self._ask(partial(upkeep.accept_restored, at=self.now(), by=by), "")
+
     async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
         """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has
         no room."""

@@ -156,3 +156,13 @@ def add_stop(connection: PreparedConnection, stop: StopRow) -> None:
 def lift_stop(connection: PreparedConnection, stop_id: str, by: str, at: float) -> None:
     """Ends one."""
     connection.execute(SQL["lift-stop"], {"id": held(stop_id), "by": held(by), "at": at})
+
+
+def mark_restored(connection: PreparedConnection, at: float, by: str) -> None:
+    """Says that this is a copy."""
+    connection.execute(SQL["add-restoration"], {"at": at, "by": held(by)})
+
+
+def accept_restored(connection: PreparedConnection, at: float, by: str) -> None:
+    """Accepts that."""
+    connection.execute(SQL["accept-restorations"], {"at": at, "by": held(by)})

@@ -166,6 +166,14 @@ class SQLiteChanges:
         """Ends one."""
         self._execute(SQL["lift-stop"], (stop_id, by, at))
 
+    def mark_restored(self, at: float, by: str) -> None:
+        """Says that this is a copy."""
+        self._execute(SQL["add-restoration"], (at, by))
+
+    def accept_restored(self, at: float, by: str) -> None:
+        """Accepts that."""
+        self._execute(SQL["accept-restorations"], (at, by))
+
     def _advance(
         self, batch: Batch, head: Head, events: Sequence[Written], now: float, at: str
     ) -> tuple[list[Row], Head] | None:

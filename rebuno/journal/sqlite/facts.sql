@@ -26,3 +26,19 @@ UPDATE stops SET lifted_by = ?2, lifted_at = ?3 WHERE id = ?1 AND lifted_at = 0.
 -- name: stops
 -- Those that stand, or all; oldest first, for their ids grow with time.
 SELECT id, agent, tool, reason, created_by, created_at, lifted_by, lifted_at FROM stops WHERE ?1 OR lifted_at = 0.0 ORDER BY id
+
+-- name: add-restoration
+-- This is a copy.
+INSERT INTO restorations (restored_at, restored_by) VALUES (?1, ?2)
+
+-- name: accept-restorations
+-- Somebody has seen to what the copy does not know.
+UPDATE restorations SET accepted_at = ?1, accepted_by = ?2 WHERE accepted_at = 0.0
+
+-- name: restorations
+-- When it was restored, and by whom, as far as nobody has accepted that; the newest first.
+SELECT restored_at, restored_by FROM restorations WHERE accepted_at = 0.0 ORDER BY n DESC
+
+-- name: copied
+-- How many executions there are, and when the newest change was made.
+SELECT (SELECT count(*) FROM executions), (SELECT max(updated_at) FROM executions)

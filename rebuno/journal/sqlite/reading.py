@@ -16,7 +16,7 @@ from rebuno.journal.sqlite.failures import UNFIT, unfit
 from rebuno.journal.sqlite.jobs import ReadJob
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.journal.sqlite.writer import Writer
-from rebuno.journal.stops import StopRow, stop
+from rebuno.journal.stops import Restoration, StopRow, restoration, stop
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
 
@@ -159,6 +159,11 @@ class SQLiteReading:
     async def definitions(self, *, after: str = "", limit: int = 1000) -> list[tuple[str, str]]:
         """A page of what servers say of tools, digest and text, in the order of the digests."""
         return await self._rows(rows.source, "definitions", after, limit)
+
+    async def restored(self) -> Restoration | None:
+        """The newest restoration of the store that nobody has accepted."""
+        found = await self._rows(restoration, "restorations")
+        return found[0] if found else None
 
     async def stops(self, *, lifted: bool = False) -> list[StopRow]:
         """The standing denials, oldest first; with `lifted` those that were ended too."""

@@ -146,6 +146,14 @@ class SQLiteStore(SQLiteServed):
         """Ends a standing denial now."""
         await self._change(partial(self._changes.lift_stop, stop_id, by, self.now()))
 
+    async def mark_restored(self, by: str) -> None:
+        """Says that the store was restored from a copy now."""
+        await self._change(partial(self._changes.mark_restored, self.now(), by))
+
+    async def accept_restored(self, by: str) -> None:
+        """Accepts every restoration."""
+        await self._change(partial(self._changes.accept_restored, self.now(), by))
+
     async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
         """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has
         no room."""

@@ -13,6 +13,7 @@ from rebuno.model.decision import (
     DIVERGED,
     FORK_EFFECT,
     INDETERMINATE_RETRY,
+    RESTORED,
     STRICTNESS,
     UNKNOWN_OUTCOME,
     Decision,
@@ -63,6 +64,8 @@ def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
     wants what may have been done already."""
     if decision.verdict is Verdict.DENY:
         return decision
+    if step.idempotency is Idempotency.ONCE and attempt.standing.restored is not None:
+        decision = behind_the_world(attempt, decision)
     if attempt.hosted:
         return _guard_hosted(attempt, step, decision)
     missed = instead_of(attempt, step)
@@ -75,6 +78,13 @@ def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
     if step.idempotency is Idempotency.ONCE and (message := may_be_done(attempt.execution)):
         return _asked(decision, FORK_EFFECT, "an effect of a fork", decision.message or message)
     return decision
+
+
+def behind_the_world(attempt: Attempt, decision: Decision) -> Decision:
+    """The decision about a step that may not run twice, in a store that was restored from a copy."""
+    message = "the store was restored from a copy, and this may have been done after the copy was made; may it run?"
+    message = f"{decision.message}\n{message}" if decision.message else message
+    return _asked(decision, RESTORED, "the store was restored from a copy", message)
 
 
 def _guard_hosted(attempt: Attempt, step: Identified, decision: Decision) -> Decision:

@@ -14,6 +14,7 @@ from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.ask import ask, refuse, withdraw
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.decide import stricter
+from rebuno.kernel.core.divergence import behind_the_world
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.grants import covering, holding
 from rebuno.kernel.core.heavy import decision_on
@@ -99,6 +100,7 @@ def _settle_new(attempt: Attempt, step: Identified, decision: Decision) -> Route
         or execution.forked_from
         or execution.fork_seq
         or step.turn is not None
+        or attempt.standing.restored is not None
     ):
         narrowed = stricter(attempt, step, decision)
         if attempt.observes and isinstance(narrowed, Routed) and narrowed.answer.kind is AnswerKind.RATE_LIMITED:
@@ -193,6 +195,8 @@ def _start(attempt: Attempt, step: Identified, known: StepRow, today: Decision) 
     """`executing`, **proceed**"""
     if _ran_once(known):
         return _void(attempt, step, known, _retry_refused(attempt))
+    if _granted_before(attempt, known):
+        return ask(attempt, known, behind_the_world(attempt, today))
     return _executing(attempt, known, today)
 
 
@@ -200,6 +204,8 @@ def _start_if_granted(attempt: Attempt, step: Identified, known: StepRow, today:
     """grant good today: **proceed**; else ask anew, **blocked**"""
     if _ran_once(known):
         return _void(attempt, step, known, _retry_refused(attempt))
+    if _granted_before(attempt, known):
+        return ask(attempt, known, behind_the_world(attempt, _in_full(attempt, known, today)))
     return _granted_or_ask(attempt, known, today)
 
 
@@ -214,6 +220,14 @@ def _void(attempt: Attempt, step: Identified, known: StepRow, today: Decision) -
 def _ran_once(known: StepRow) -> bool:
     """Whether it was safe to repeat when it was cut off and asked about again, and is not any more."""
     return bool(known.started_seq) and known.idempotency is Idempotency.ONCE
+
+
+def _granted_before(attempt: Attempt, known: StepRow) -> bool:
+    """Whether it was granted before the store was restored from a copy, and may have run since."""
+    restored, grant = attempt.standing.restored, attempt.approvals.get(known.approval_id)
+    if restored is None or grant is None or known.idempotency is not Idempotency.ONCE:
+        return False
+    return grant.decided_at <= restored.restored_at
 
 
 def _retry_refused(attempt: Attempt) -> Decision:

@@ -1,4 +1,5 @@
-"""Standing denials: what is stopped starts nothing any more, on every kernel of the store, until that is lifted."""
+"""What operators say of a whole store: what is stopped starts nothing any more, on every kernel of the store, until
+that is lifted; and whether it was restored from a copy."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from rebuno.journal.records import StepRow
-from rebuno.journal.stops import StopRow
+from rebuno.journal.stops import Restoration, StopRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
@@ -26,9 +27,11 @@ LOOK: Final = 1.0
 
 @dataclass(slots=True, weakref_slot=True)
 class StandingStops:
-    """What is stopped in a store, as this process read it last; `read_at` is on the monotonic clock."""
+    """What is stopped in a store, and whether it was restored from a copy, as this process read it last; `read_at` is
+    on the monotonic clock."""
 
     stops: tuple[StopRow, ...] = ()
+    restored: Restoration | None = None
     read_at: float = float("-inf")
 
     def fresh(self) -> bool:
@@ -53,7 +56,13 @@ async def look(store: Store) -> None:
     if not standing.fresh():
         began = monotonic()
         standing.stops = tuple(await store.stops())
+        standing.restored = await store.restored()
         standing.read_at = began
+
+
+def forget(store: Store) -> None:
+    """Has all of it read anew: this process has changed it."""
+    of(store).read_at = float("-inf")
 
 
 @dataclass(slots=True)

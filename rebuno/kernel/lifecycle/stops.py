@@ -37,7 +37,7 @@ async def stop(
         raise ValidationError("the reason is not valid Unicode") from None
     made = StopRow(str(uuid_utils.uuid7()), agent, tool, reason, by, round(store.now(), 6))
     await store.add_stop(made)
-    stops.of(store).read_at = float("-inf")
+    stops.forget(store)
     return made
 
 
@@ -61,5 +61,5 @@ async def lift(store: Store, stop_id: str, *, by: str) -> StopRow:
     if one.lifted_at:
         raise ConflictError(f"the stop `{one.id}` was lifted by {one.lifted_by} already")
     await store.lift_stop(one.id, by)
-    stops.of(store).read_at = float("-inf")
+    stops.forget(store)
     return next(lifted for lifted in await store.stops(lifted=True) if lifted.id == one.id)

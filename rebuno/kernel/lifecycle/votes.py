@@ -24,7 +24,7 @@ from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.dispatch import resumed
 from rebuno.model.clock import rfc3339
-from rebuno.model.decision import DIVERGED, INDETERMINATE_RETRY
+from rebuno.model.decision import DIVERGED, INDETERMINATE_RETRY, RESTORED
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 
@@ -202,7 +202,7 @@ def _check_vote(question: ApprovalRow, panels: Sequence[Panel], vote: VoteRow, s
                 f"`{earlier.decided_by}` has answered the approval `{question.id}` already{same}; others must answer"
             )
     if scope is not GrantScope.ONCE and (
-        question.cause != "policy" or question.rule_id in (DIVERGED, INDETERMINATE_RETRY)
+        question.cause != "policy" or question.rule_id in (DIVERGED, INDETERMINATE_RETRY, RESTORED)
     ):
         raise ValidationError(f"a grant of `{question.id}` covers this one step; leave the scope `{scope}` out")
 

@@ -46,17 +46,19 @@ def payload_of(event: NewEvent) -> dict[str, Any]:
 
 
 async def read(store: Store, execution_id: str) -> dict[str, str]:
-    """The step of each call that the log names: the newest, where several are.
+    """The step of each call that the log names; of a step that several calls had, the newest call.
 
     Raises:
         StoreError
     """
     found: dict[str, str] = {}
+    owners: dict[str, str] = {}
     after = 0
     while page := await store.events(execution_id, after=after):
         for event in page:
             call = event.payload.get("call") if event.type.startswith(_FAMILY) else None
             if isinstance(call, dict) and isinstance(call.get("id"), str):
-                found[call["id"]] = str(event.payload.get("step_id"))
+                step_id = str(event.payload.get("step_id"))
+                found[call["id"]], owners[step_id] = step_id, call["id"]
         after = page[-1].event_seq
-    return found
+    return {call_id: step_id for call_id, step_id in found.items() if owners[step_id] == call_id}

@@ -157,6 +157,9 @@ class HostSession:
         answer = await self._answered(step, known, call_id, raw)
         if not answer.step_id:
             return Judged(answer)
+        if known is not None and answer.kind is AnswerKind.PROCEED:
+            # It is this call's from now on: another one that waited for the same is a call of its own again.
+            self._calls = {call: step_id for call, step_id in self._calls.items() if step_id != answer.step_id}
         self._calls[call_id] = answer.step_id
         return Judged(answer, await attempt.store.step(answer.step_id), attempt.approvals.get(answer.approval_id))
 

@@ -10,3 +10,13 @@ CREATE TABLE rebuno.stops (
     lifted_by  text             NOT NULL DEFAULT '',
     lifted_at  double precision NOT NULL DEFAULT 0
 );
+
+-- That this store was restored from a copy, each time: what came after the copy is not known here. While one was not
+-- accepted (`accepted_at` 0), a person is asked before anything runs that may not run twice.
+CREATE TABLE rebuno.restorations (
+    n           bigint           GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    restored_at double precision NOT NULL,
+    restored_by text             NOT NULL,
+    accepted_at double precision NOT NULL DEFAULT 0,
+    accepted_by text             NOT NULL DEFAULT ''
+);

@@ -10,3 +10,13 @@ CREATE TABLE stops (
     lifted_by  TEXT NOT NULL DEFAULT '',
     lifted_at  REAL NOT NULL DEFAULT 0.0
 ) STRICT, WITHOUT ROWID;
+
+-- That this store was restored from a copy, each time: what came after the copy is not known here. While one was not
+-- accepted (`accepted_at` 0), a person is asked before anything runs that may not run twice.
+CREATE TABLE restorations (
+    n           INTEGER PRIMARY KEY,
+    restored_at REAL    NOT NULL,
+    restored_by TEXT    NOT NULL,
+    accepted_at REAL    NOT NULL DEFAULT 0.0,
+    accepted_by TEXT    NOT NULL DEFAULT ''
+) STRICT;

@@ -1,0 +1,1 @@
+"""`rebuno audit`: a store's logs for a system that keeps them elsewhere."""

@@ -1,0 +1,1 @@
+"""`rebuno store`: copies of a store."""

@@ -1,0 +1,111 @@
+"""Holds the lines of an audit stream against its signatures and hashes."""
+
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from rebuno.errors import NotJSON, ValidationError
+from rebuno.journal.chain import event_hash
+from rebuno.model.identity import canonical, parse
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a stream holds. `fault` is the first thing that is wrong, in words, or empty; `unsigned` counts events after
+    the last head of their execution: the stream was cut there, and they prove nothing."""
+
+    executions: int = 0
+    events: int = 0
+    heads: int = 0
+    unsigned: int = 0
+    fault: str = ""
+
+
+@dataclass(slots=True)
+class _Log:
+    seq: int
+    hash: bytes
+    open: int = field(default=0)
+
+
+def check(lines: Iterable[str], key: "Ed25519PublicKey | None") -> Checked:
+    """Recomputes every hash, and checks each head against the events before it and, with a key, its signature."""
+    found, logs, before = Checked(), dict[str, _Log](), ""
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            line = parse(text)
+            if not isinstance(line, dict):
+                raise ValidationError("it is no object")
+            if line.get("kind") == "event":
+                found.events += 1
+                fault = _event(line, logs)
+            elif line.get("kind") == "head":
+                found.heads += 1
+                fault = _head(line, logs, key, before)
+                before = sha256(canonical(line).encode()).hexdigest()
+            else:
+                fault = "it is neither an event nor a head"
+        except (KeyError, TypeError, ValueError, ValidationError, NotJSON) as error:
+            fault = f"it is no line of an audit stream ({type(error).__name__}: {error})"
+        if fault:
+            found.fault = f"line {number}: {fault}"
+            break
+    found.executions = len(logs)
+    found.unsigned = sum(log.open for log in logs.values())
+    return found
+
+
+def _event(line: dict[str, Any], logs: dict[str, _Log]) -> str:
+    execution, seq, previous = str(line["execution"]), int(line["seq"]), bytes.fromhex(line["previous"])
+    log = logs.get(execution)
+    if log is None:
+        if seq == 1 and any(previous):
+            return f"event 1 of execution `{execution}` follows another one"
+        log = logs[execution] = _Log(seq - 1, previous)
+    if seq != log.seq + 1:
+        return f"event {log.seq + 1} of execution `{execution}` is missing, event {seq} follows"
+    if previous != log.hash:
+        return f"event {seq} of execution `{execution}` does not follow the one before it"
+    hash = event_hash(previous, execution, seq, line["type"], line["payload"], line["occurred_at"])
+    if hash != bytes.fromhex(line["hash"]):
+        return f"event {seq} of execution `{execution}` does not fit its hash: it was changed"
+    log.seq, log.hash, log.open = seq, hash, log.open + 1
+    return ""
+
+
+def _head(line: dict[str, Any], logs: dict[str, _Log], key: "Ed25519PublicKey | None", before: str) -> str:
+    execution, log = str(line["execution"]), logs.get(str(line["execution"]))
+    if log is None or (log.seq, log.hash) != (line["seq"], bytes.fromhex(line["hash"])):
+        return f"the head of execution `{execution}` is not its newest event in this file"
+    # A stream that was begun anew, as after a restart, has no head before.
+    if line["before"] not in ("", before):
+        return "a head before this one was left out or changed"
+    if key is not None and (fault := _signature(line, key)):
+        return fault
+    log.open = 0
+    return ""
+
+
+def _signature(line: dict[str, Any], key: "Ed25519PublicKey") -> str:
+    from cryptography.exceptions import InvalidSignature
+
+    from rebuno.audit import keys
+
+    if "signature" not in line:
+        return "the head is not signed"
+    if line.get("key") != keys.name(key):
+        return f"the head is signed by the key {str(line.get('key'))[:40]!r}, and not by this one"
+    said = {name: value for name, value in line.items() if name != "signature"}
+    try:
+        key.verify(base64.b64decode(line["signature"], validate=True), canonical(said).encode())
+    except (InvalidSignature, binascii.Error, TypeError):
+        return "the signature of the head is wrong: the line was changed"
+    return ""

@@ -1,0 +1,143 @@
+"""`rebuno audit`: what the logs hold leaves the store, and nobody can change it there unnoticed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rebuno as library
+from tests.cli.support import Ran, rebuno
+
+BUNDLE = 'bundle audited\ndefault deny\nrule note { allow tool "note" }\n'
+
+
+@library.tool("note")
+async def note(n: int) -> int:
+    return n
+
+
+@library.tool("other")
+async def other() -> None:
+    """Denied."""
+
+
+async def agent(n: int) -> None:
+    for k in range(n):
+        await note(k)
+    await other()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a store of two executions, and a key."""
+    (tmp_path / "b.rbp").write_text(BUNDLE)
+    for n in (1, 3):
+        library.run_sync(agent, {"n": n}, path=tmp_path / "agent.db", policy=tmp_path / "b.rbp", id=f"run {n}")
+    made = ask(tmp_path, "keygen", "audit.key", "--json")
+    assert made.code == 0
+    assert set(json.loads(made.out)) == {"private", "public", "key"}
+    return tmp_path
+
+
+def ask(folder: Path, *argv: str) -> Ran:
+    ran = rebuno("audit", *argv, within=folder)
+    assert "Traceback" not in ran.err
+    return ran
+
+
+def lines(folder: Path, *more: str) -> list[str]:
+    ran = ask(folder, "tail", "--db", "agent.db", *more)
+    assert (ran.code, ran.err) == (0, "")
+    return ran.out.splitlines()
+
+
+def checked(folder: Path, content: list[str], *more: str) -> Ran:
+    (folder / "lines").write_text("\n".join(content))
+    return ask(folder, "verify", "lines", *more)
+
+
+def test_signed_lines_are_sound(folder: Path) -> None:
+    """Each event stands there once, and each execution has a head."""
+    found = lines(folder, "--key", "audit.key")
+    kinds = [json.loads(line)["kind"] for line in found]
+    assert (kinds.count("head"), kinds[-1]) == (2, "head")
+    assert len({(one["execution"], one["seq"]) for one in map(json.loads, found)}) == kinds.count("event")
+    ran = checked(folder, found, "--key", "audit.key.pub")
+    assert (ran.code, "sound, signed" in ran.out) == (0, True)
+    heads = [json.loads(line) for line in found if '"head"' in line]
+    for head in heads:
+        kept = rebuno("exec", "verify", head["execution"], "--head", head["hash"], "--db", "agent.db", within=folder)
+        assert kept.code == 0
+    assert lines(folder, "--since", "1h", "--key", "audit.key")[0] == found[0]
+    assert lines(folder, "--since", "0s") == []
+
+
+def test_without_a_key_hashes_are_checked(folder: Path) -> None:
+    """And a stream that is not signed does not pass for one that is."""
+    found = lines(folder)
+    assert checked(folder, found).code == 0
+    ran = checked(folder, found, "--key", "audit.key.pub", "--json")
+    assert ran.code == 1
+    assert "is not signed" in json.loads(ran.out)["fault"]
+
+
+def swapped(found: list[str]) -> list[str]:
+    return [found[1], found[0], *found[2:]]
+
+
+def changed(found: list[str]) -> list[str]:
+    return (
+        [found[0].replace("audited", "another"), *found[1:]]
+        if "audited" in found[0]
+        else [found[0].replace("claude", "x").replace('"agent_id": "agent"', '"agent_id": "agenT"'), *found[1:]]
+    )
+
+
+def without_a_head(found: list[str]) -> list[str]:
+    at = next(n for n, line in enumerate(found) if '"kind": "head"' in line)
+    first = json.loads(found[at])["execution"]
+    return [line for line in found if first not in line]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (swapped, "event"),
+        (changed, "does not fit its hash"),
+        (without_a_head, "left out or changed"),
+        (lambda found: found[:2] + found[3:], "is missing"),
+        (lambda found: found[:-1], "stand after the last head"),
+        (lambda found: [*found, found[-1]], "left out or changed"),
+        (lambda found: [*found, "{}"], "neither an event nor a head"),
+        (lambda found: [*found, "no JSON"], "no line of an audit stream"),
+        (lambda found: [*found, "[]"], "no line of an audit stream"),
+        (lambda found: [line.replace('"agent": "agent"', '"agent": "boss"') for line in found], "signature"),
+    ],
+)
+def test_what_was_changed_is_noticed(folder: Path, change: object, said: str) -> None:
+    """Whether a line was changed, left out, put elsewhere or added."""
+    assert callable(change)
+    ran = checked(folder, change(lines(folder, "--key", "audit.key")), "--key", "audit.key.pub")
+    assert (ran.code, said in ran.out) == (1, True), ran.out
+
+
+def test_keys_that_cannot_be_used(folder: Path) -> None:
+    """Each is refused by name."""
+    assert (folder / "audit.key").stat().st_mode & 0o777 == 0o600
+    ran = ask(folder, "keygen", "audit.key")
+    assert (ran.code, "exists" in ran.err) == (3, True)
+    (folder / "text").write_text("no key")
+    (folder / "text").chmod(0o600)
+    for key, why in (("missing", "cannot be read"), ("text", "no private key"), ("audit.key.pub", "others may read")):
+        ran = ask(folder, "tail", "--db", "agent.db", "--key", key)
+        assert (ran.code, why in ran.err) == (3, True), ran.err
+    (folder / "audit.key").chmod(0o640)
+    ran = ask(folder, "tail", "--db", "agent.db", "--key", "audit.key")
+    assert (ran.code, "chmod 600" in ran.err) == (3, True)
+    found = lines(folder)
+    other = ask(folder, "keygen", "other.key")
+    assert other.code == 0
+    signed = lines(folder, "--key", "other.key")
+    ran = checked(folder, signed, "--key", "audit.key.pub")
+    assert (ran.code, "and not by this one" in ran.out) == (1, True)
+    assert checked(folder, found, "--key", "text").code == 3
