@@ -1,8 +1,9 @@
 """What is answered to a call."""
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
+
+from rebuno.model.dataclass import dataclass
 
 
 class Unset(Enum):

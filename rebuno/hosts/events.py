@@ -1,10 +1,10 @@
 """The events of every host as one set of types, and what the readers of hosts share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from rebuno.errors import ValidationError
+from rebuno.model.dataclass import dataclass
 
 # The longest id of a session or a call, in characters; hosts send some tens.
 LONGEST_ID: Final = 512

@@ -17,7 +17,7 @@ from rebuno.kernel.core.effects import Identified, Need
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import StepStatus
-from rebuno.policy import LONG_TEXT, Facts, History, Policy, doubt_of, reads_texts, shadow_verdicts
+from rebuno.policy import LONG_TEXT, Facts, History, Policy, reads_texts
 
 if TYPE_CHECKING:
     from rebuno.kernel.core.attempt import Attempt
@@ -172,7 +172,7 @@ def foreseen(attempt: "Attempt", step: Identified) -> Decision | ForesightNeeded
 def shadow_of(policy: Policy, step: Identified, looked_at: Facts | Decision) -> Sequence[dict[str, Any]]:
     """What the bundles beside the policy say of a new step, from where its decision was made."""
     if isinstance(looked_at, Facts):
-        return shadow_verdicts(policy, looked_at)
+        return _shadow_verdicts(policy, looked_at)
     return step.foreseen.shadow if step.foreseen is not None else ()
 
 
@@ -195,12 +195,28 @@ async def foresee(attempt: "Attempt", step: Identified) -> Foreseen | None:
     return await _decided_beside(attempt, step.step_id, work, len(step.args))
 
 
+# What explains decisions is imported where one is to be explained: it is a tenth of all that is imported.
+def told_doubt(policy: Policy, facts: Facts, decision: Decision) -> str:
+    """As `doubt_of`; empty where nothing was in doubt."""
+    if not facts.doubted:
+        return ""
+    from rebuno.policy import doubt_of
+
+    return doubt_of(policy, facts, decision)
+
+
+def _shadow_verdicts(policy: Policy, facts: Facts) -> Sequence[dict[str, Any]]:
+    from rebuno.policy import shadow_verdicts
+
+    return shadow_verdicts(policy, facts)
+
+
 def _foreseen(policy: Policy, facts: Facts, history: History, count: int) -> Foreseen:
     decision = policy.decide(facts)
-    doubt = doubt_of(policy, facts, decision) if facts.doubted else ""
+    doubt = told_doubt(policy, facts, decision)
     asks = decision.verdict is Verdict.APPROVAL
     layers = tuple([layer.decide(facts) for layer in policy.layers]) if asks else ()
-    shadow = shadow_verdicts(policy, facts) if policy.shadows else ()
+    shadow = _shadow_verdicts(policy, facts) if policy.shadows else ()
     return Foreseen(decision, layers, policy, history, count, facts.args, doubt, shadow)
 
 

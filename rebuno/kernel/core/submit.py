@@ -14,7 +14,7 @@ from rebuno.kernel.core.identify import identify
 from rebuno.kernel.core.limits import rest
 from rebuno.kernel.core.settle import settle
 from rebuno.model.answer import Answer, AnswerKind, OnAnswer, Submission
-from rebuno.policy import Facts, doubt_of
+from rebuno.policy import Facts
 
 
 async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True) -> Answer:
@@ -75,7 +75,7 @@ def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Rout
     # 1. the compiled policy, always: for a step that is new, and for one that is replayed
     decision = attempt.policy.decide(looked_at) if isinstance(looked_at, Facts) else looked_at
     if isinstance(looked_at, Facts):
-        step.doubt = doubt_of(attempt.policy, looked_at, decision) if looked_at.doubted else ""
+        step.doubt = heavy.told_doubt(attempt.policy, looked_at, decision)
     if known is None and attempt.policy.shadows:
         step.shadow = heavy.shadow_of(attempt.policy, step, looked_at)
     # 2. the journal: a row for each state that the step can be in
