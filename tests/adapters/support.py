@@ -18,7 +18,7 @@ T = TypeVar("T")
 POLICY = """bundle shop
 default deny because "no rule allows it"
 known asked = input or turns
-rule read { allow tool "look_up", "fail", "hang", "again" }
+rule read { allow tool "look_up", "fail", "hang", "slow", "again" }
 rule refund { require approval for tool "refund" message "Is this refund right?" because "money leaves" }
 rule never { deny tool "delete" because "customers are never deleted" }
 rule transfer { allow tool "transfer" when args.to in asked }
