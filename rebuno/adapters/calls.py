@@ -25,7 +25,8 @@ Safe = Container[str] | Callable[[str], bool]
 class Call:
     """One tool call. `session` and `agent` say whose, `id` is the model's id of it, unique in the session. `safe` tells
     that its tool only reads: it may run again where a crash left its outcome unknown. `raw` is kept in the journal
-    beside it."""
+    beside it. `run` is the framework's run of the agent, where it tells runs apart: a call that another run makes
+    inside this one's tool is a subagent's."""
 
     session: str
     agent: str
@@ -35,6 +36,7 @@ class Call:
     safe: bool = False
     definition: Definition | None = None
     raw: Any = None
+    run: str = ""
 
 
 def is_safe(safe: Safe, tool: str) -> bool:

@@ -96,9 +96,10 @@ class Guard:
         """
         self._ask(self._settled(call, result, error)).result()
 
-    def say(self, session: str, agent: str, words: str) -> None:
-        """Records what a person typed: the first of a session is its request, the later ones are further turns."""
-        self._ask(self._said(session, agent, words)).result()
+    def say(self, session: str, agent: str, words: str, *, run: str = "") -> None:
+        """Records what a person typed: the first of a session is its request, the later ones are further turns. What a
+        run is given inside another one's tool is its request, and no person's word. Nothing is recorded of a blank."""
+        self._ask(self._said(session, agent, words, run)).result()
 
     def end(self, session: str, agent: str) -> None:
         """Completes a session, unless a call waits for a person or was granted and has not run."""
@@ -107,6 +108,10 @@ class Guard:
     def answered(self, approval_id: str, *, seconds: float) -> bool:
         """Whether people have answered a question; waits for `seconds` at most."""
         return self._ask(self._answered(approval_id, seconds)).result()
+
+    def asked(self, call: Call, step_id: str) -> bool:
+        """Whether a person was asked about the step of a call."""
+        return self._ask(self._was_asked(call, step_id)).result()
 
     # ------------------------------------------------------------ from a coroutine
 
@@ -123,9 +128,9 @@ class Guard:
         """As `settle`; it is recorded also where the caller is cancelled."""
         await _awaited(self._ask(self._settled(call, result, error)))
 
-    async def asay(self, session: str, agent: str, words: str) -> None:
+    async def asay(self, session: str, agent: str, words: str, *, run: str = "") -> None:
         """As `say`."""
-        await _awaited(self._ask(self._said(session, agent, words)))
+        await _awaited(self._ask(self._said(session, agent, words, run)))
 
     async def aend(self, session: str, agent: str) -> None:
         """As `end`."""
@@ -134,6 +139,10 @@ class Guard:
     async def aanswered(self, approval_id: str, *, seconds: float) -> bool:
         """As `answered`."""
         return await _awaited(self._ask(self._answered(approval_id, seconds)))
+
+    async def aasked(self, call: Call, step_id: str) -> bool:
+        """As `asked`."""
+        return await _awaited(self._ask(self._was_asked(call, step_id)))
 
     # ------------------------------------------------------------ around a tool
 
@@ -176,10 +185,10 @@ class Guard:
         return self._opened.result()
 
     async def _judged(self, call: Call) -> Verdict:
-        outer = self._outer(call.session)
-        # A subagent's session is found by that of the outer agent, so it has its name.
-        known = replace(call, agent=outer.agent) if outer is not None else call
-        await self._begin(known.session, known.agent, outer)
+        outer = self._outer(call.session, call.run)
+        session, agent = _of_subagent(outer, call.session) if outer is not None else (call.session, call.agent)
+        known = replace(call, session=session, agent=agent)
+        await self._begin(session, agent, outer)
         for number in itertools.count(2):
             verdict = await self._judged_as(known)
             if not put_off(verdict):
@@ -210,10 +219,12 @@ class Guard:
         else:
             await gate.settle(*place, error=error_of(error))
 
-    async def _said(self, session: str, agent: str, words: str) -> None:
-        outer = self._outer(session)
+    async def _said(self, session: str, agent: str, words: str, run: str) -> None:
+        if not words.strip():
+            return
+        outer = self._outer(session, run)
         if outer is not None:
-            await self._begin(session, outer.agent, outer, request=words)
+            await self._begin(*_of_subagent(outer, session), outer, request=words)
             return
         await self._gate.say(session, agent, words)
         await self._begin(session, agent, None)
@@ -231,9 +242,17 @@ class Guard:
             await asyncio.sleep(min(LOOK_SECONDS, left))
         return True
 
-    def _outer(self, session: str) -> Call | None:
+    async def _was_asked(self, call: Call, step_id: str) -> bool:
+        known = self._running.get(_key(call), call)
+        operator = self._gate.operator
+        execution = await operator.execution(known.session)
+        asked = await operator.approvals(execution_id=execution.id)
+        return any(one.step_id == step_id for one in asked)
+
+    def _outer(self, session: str, run: str) -> Call | None:
         guard, call = _inside.get() or (None, None)
-        return call if guard is self and call is not None and call.session != session else None
+        own = call is None or (call.session, call.run) == (session, run)
+        return call if guard is self and not own else None
 
     async def _begin(self, session: str, agent: str, outer: Call | None, *, request: str | None = None) -> None:
         if (session, agent) in self._begun:
@@ -253,6 +272,12 @@ class Guard:
 async def _awaited(answer: "Future[T]") -> T:
     # INVARIANT: what was begun goes on where the caller is cancelled, or a step would be left between two states.
     return await asyncio.shield(asyncio.wrap_future(answer))
+
+
+def _of_subagent(outer: Call, session: str) -> tuple[str, str]:
+    """The session and the agent of a run inside a call: a session is found by that of the outer agent, so it has its
+    name, and one that has the outer's session gets its own."""
+    return (f"{session}/{outer.id}" if session == outer.session else session), outer.agent
 
 
 def _key(call: Call) -> tuple[str, str, str]:

@@ -62,8 +62,8 @@ class RebunoCapability(AbstractCapability[Any]):
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
         """Records what the person typed."""
-        if isinstance(ctx.prompt, str) and ctx.prompt:
-            await self.guard.asay(*self._whose(ctx), ctx.prompt)
+        if isinstance(ctx.prompt, str):
+            await self.guard.asay(*self._whose(ctx), ctx.prompt, run=ctx.run_id or "")
 
     def get_ordering(self) -> CapabilityOrdering:
         """Around all other wrappers of tools, so that none of their calls goes past the guard."""
@@ -79,7 +79,14 @@ class RebunoCapability(AbstractCapability[Any]):
         session, agent = self._whose(ctx)
         definition = described(name, shown.description, shown.parameters_json_schema)
         return Call(
-            session, agent, ctx.tool_call_id or "", name, arguments(args), is_safe(self._safe, name), definition
+            session,
+            agent,
+            ctx.tool_call_id or "",
+            name,
+            arguments(args),
+            is_safe(self._safe, name),
+            definition,
+            run=ctx.run_id or "",
         )
 
     def _whose(self, ctx: RunContext[Any]) -> tuple[str, str]:

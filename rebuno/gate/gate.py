@@ -319,7 +319,7 @@ class Gate:
         answer, step = judged.answer, judged.step
         match answer.kind:
             case AnswerKind.PROCEED if step is not None:
-                return Allow(step.step_id, _observed(judged))
+                return Allow(step.step_id, _observed(judged), step.approval_id or "")
             case AnswerKind.REPLAY if step is not None:
                 if answer.error is not None or step.status is not StepStatus.SUCCEEDED:
                     error = identity.parse(answer.error) if answer.error else {"reason": step.status.value}
