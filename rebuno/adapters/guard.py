@@ -109,9 +109,9 @@ class Guard:
         """Whether people have answered a question; waits for `seconds` at most."""
         return self._ask(self._answered(approval_id, seconds)).result()
 
-    def asked(self, call: Call, step_id: str) -> bool:
-        """Whether a person was asked about the step of a call."""
-        return self._ask(self._was_asked(call, step_id)).result()
+    def asked(self, allowed: Allow) -> bool:
+        """Whether a person was asked about this very step before it was let in."""
+        return bool(allowed.approval_id) and self._ask(self._was_asked(allowed)).result()
 
     # ------------------------------------------------------------ from a coroutine
 
@@ -140,9 +140,9 @@ class Guard:
         """As `answered`."""
         return await _awaited(self._ask(self._answered(approval_id, seconds)))
 
-    async def aasked(self, call: Call, step_id: str) -> bool:
+    async def aasked(self, allowed: Allow) -> bool:
         """As `asked`."""
-        return await _awaited(self._ask(self._was_asked(call, step_id)))
+        return bool(allowed.approval_id) and await _awaited(self._ask(self._was_asked(allowed)))
 
     # ------------------------------------------------------------ around a tool
 
@@ -242,12 +242,9 @@ class Guard:
             await asyncio.sleep(min(LOOK_SECONDS, left))
         return True
 
-    async def _was_asked(self, call: Call, step_id: str) -> bool:
-        known = self._running.get(_key(call), call)
-        operator = self._gate.operator
-        execution = await operator.execution(known.session)
-        asked = await operator.approvals(execution_id=execution.id)
-        return any(one.step_id == step_id for one in asked)
+    async def _was_asked(self, allowed: Allow) -> bool:
+        # A grant may cover more steps than the one that was asked about.
+        return (await self._gate.operator.approval(allowed.approval_id)).step_id == allowed.step_id
 
     def _outer(self, session: str, run: str) -> Call | None:
         guard, call = _inside.get() or (None, None)

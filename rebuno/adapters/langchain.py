@@ -71,7 +71,7 @@ class RebunoMiddleware(AgentMiddleware[Any, Any, Any]):
         """Judges the call, runs it where it is let in, and records how it ended."""
         call = self._call(request)
         verdict = self.guard.judge(call)
-        if isinstance(verdict, Allow) and _resumed() and self.guard.asked(call, verdict.step_id):
+        if isinstance(verdict, Allow) and _resumed() and self.guard.asked(verdict):
             # The answer to the pause is taken, or the tool's own `interrupt` would get it.
             interrupt(None)
         while isinstance(verdict, Ask):
@@ -96,7 +96,7 @@ class RebunoMiddleware(AgentMiddleware[Any, Any, Any]):
         """As `wrap_tool_call`."""
         call = self._call(request)
         verdict = await self.guard.ajudge(call)
-        if isinstance(verdict, Allow) and _resumed() and await self.guard.aasked(call, verdict.step_id):
+        if isinstance(verdict, Allow) and _resumed() and await self.guard.aasked(verdict):
             interrupt(None)
         while isinstance(verdict, Ask):
             interrupt(question(call, verdict, store=self.guard.store))

@@ -63,7 +63,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._send(WHAT.encode(), "text/plain")
 
-    do_HEAD = do_GET
+    def do_HEAD(self) -> None:
+        self.do_GET()
 
     def do_POST(self) -> None:
         said = json.loads(self.rfile.read(int(self.headers.get("content-length", "0"))) or b"{}")
@@ -165,7 +166,7 @@ def _responses(model: Scripted, said: dict[str, Any]) -> tuple[dict[str, Any], l
     if not output:
         part = {"type": "output_text", "text": "done", "annotations": []}
         output = [{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}]
-    usage = {
+    usage: dict[str, Any] = {
         **USAGE,
         "total_tokens": 2,
         "input_tokens_details": {"cached_tokens": 0},
@@ -183,7 +184,9 @@ def _responses(model: Scripted, said: dict[str, Any]) -> tuple[dict[str, Any], l
         "tools": [],
         "usage": usage,
     }
-    sequence = [{"type": "response.created", "response": {**body, "status": "in_progress", "output": []}}]
+    sequence: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {**body, "status": "in_progress", "output": []}}
+    ]
     for at, item in enumerate(output):
         sequence.append({"type": "response.output_item.added", "output_index": at, "item": item})
         sequence.append({"type": "response.output_item.done", "output_index": at, "item": item})
