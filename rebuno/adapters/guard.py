@@ -18,6 +18,7 @@ from rebuno.adapters.calls import CANCELLED, Call, error_of, jsonable, leaves_un
 from rebuno.embedded import PolicyLike
 from rebuno.errors import RebunoError
 from rebuno.gate import UNSET, Allow, Ask, Gate, Verdict, open_gate
+from rebuno.types import Approval
 
 T = TypeVar("T")
 # How often the answer of a person is looked for.
@@ -105,6 +106,10 @@ class Guard:
         """Completes a session, unless a call waits for a person or was granted and has not run."""
         self._ask(self._ended(session, agent)).result()
 
+    def pending(self, session: str, agent: str) -> list[Approval]:
+        """The questions of a session that nobody has answered, the oldest first."""
+        return self._ask(self._pending(session, agent)).result()
+
     def answered(self, approval_id: str, *, seconds: float) -> bool:
         """Whether people have answered a question; waits for `seconds` at most."""
         return self._ask(self._answered(approval_id, seconds)).result()
@@ -135,6 +140,10 @@ class Guard:
     async def aend(self, session: str, agent: str) -> None:
         """As `end`."""
         await _awaited(self._ask(self._ended(session, agent)))
+
+    async def apending(self, session: str, agent: str) -> list[Approval]:
+        """As `pending`."""
+        return await _awaited(self._ask(self._pending(session, agent)))
 
     async def aanswered(self, approval_id: str, *, seconds: float) -> bool:
         """As `answered`."""
@@ -232,6 +241,15 @@ class Guard:
     async def _ended(self, session: str, agent: str) -> None:
         self._begun.discard((session, agent))
         await self._gate.end(session, agent)
+
+    async def _pending(self, session: str, agent: str) -> list[Approval]:
+        operator = self._gate.operator
+        found = []
+        for question in await operator.approvals(status="pending"):
+            execution = await operator.execution(question.execution_id)
+            if (execution.idempotency_key, execution.agent_id) == (session, agent):
+                found.append(question)
+        return found
 
     async def _answered(self, approval_id: str, seconds: float) -> bool:
         until = time.monotonic() + seconds
