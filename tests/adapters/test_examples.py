@@ -1,0 +1,92 @@
+"""Each example is killed while it waits for a person, and goes on in a new process after the grant."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.scripted import Scripted, scripted
+from tests.adapters.support import tells_no_repetition
+
+ROOT = Path(__file__).parents[2]
+NAMES = ["pydantic_ai", "langchain", "openai_agents"]
+PLAN = (
+    [("look_up", {"order": 5}), ("delete_customer", {"customer": 7})],
+    [("refund", {"order": 5, "amount": 15}), ("refund", {"order": 5, "amount": 40})],
+)
+COMMAND = [sys.executable, "-c", "import sys; from rebuno_cli.main import main; sys.exit(main(sys.argv[1:]))"]
+
+
+@contextmanager
+def life(name: str, folder: Path, provider: Scripted) -> "Iterator[subprocess.Popen[str]]":
+    """One life of an example, in a process of its own."""
+    line = [sys.executable, str(ROOT / "examples" / f"desk_{name}.py"), "ticket-1", "Refund order 5, please"]
+    env = environment() | {
+        "OPENAI_BASE_URL": f"{provider.url}/v1",
+        "OPENAI_API_KEY": "none",
+        "LANGSMITH_TRACING": "false",
+    }
+    (folder / "desk.rbp").write_text((ROOT / "examples" / "desk.rbp").read_text(encoding="utf-8"), encoding="utf-8")
+    with subprocess.Popen(
+        line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def environment() -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "REBUNO", "LANG"))}
+    return kept | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "cli")])}
+
+
+def question(process: Any) -> str:
+    """The id of the approval that it waits for, once it says so."""
+    for line in process.stdout:
+        if found := re.search(r"rebuno approval grant (\S+) --db desk\.db", line):
+            return found[1]
+    raise AssertionError(process.stderr.read())
+
+
+@pytest.mark.parametrize("answer", ["grant", "deny"])
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_is_killed_while_it_waits_and_goes_on(tmp_path: Path, name: str, answer: str) -> None:
+    """The allowed calls ran once, the denied one never, and the asked one once after the grant, or not at all."""
+    with scripted(*PLAN) as provider:
+        with life(name, tmp_path, provider) as first:
+            approval = question(first)
+            assert ledger(tmp_path) == ["look_up 5", "refund 5 15"]
+            first.send_signal(signal.SIGKILL)
+        said = [*COMMAND, "approval", answer, approval, "--db", "desk.db", "--as", "emma"]
+        subprocess.run(said, cwd=tmp_path, env=environment(), check=True, capture_output=True)
+        with life(name, tmp_path, provider) as second:
+            out, err = second.communicate(timeout=120)
+        assert (second.returncode, out.splitlines()[-1:]) == (0, ["done"]), err
+        granted = ["refund 5 40"] if answer == "grant" else []
+        assert ledger(tmp_path) == ["look_up 5", "refund 5 15", *granted]
+        assert "customers are never deleted" in provider.told["call_0_1"]
+        assert ("refunded" if granted else "not allowed") in provider.told["call_1_1"]
+        for told in provider.told.values():
+            tells_no_repetition(told)
+    traced = subprocess.run(
+        [*COMMAND, "exec", "trace", "ticket-1", "--db", "desk.db"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "delete_customer" in traced.stdout
+
+
+def ledger(folder: Path) -> list[str]:
+    """What the tools did."""
+    return sorted((folder / "ledger.txt").read_text(encoding="utf-8").splitlines())
