@@ -63,7 +63,7 @@ def guarded(
                 " leave it out, or give it to the agent beside the guarded ones where this is meant"
             )
         definition = described(tool.name, tool.description, tool.params_json_schema)
-        found.append(_Guarded(tool, tool.name, guard, session, agent, safe, definition).copy())
+        found.append(_GuardedTool(tool, tool.name, guard, session, agent, safe, definition).copy())
     return found
 
 
@@ -84,12 +84,12 @@ async def guarded_mcp(
         if isinstance(tool, FunctionTool):
             definition = described(tool.name, tool.description, tool.params_json_schema, server=server.name)
             name = f"{server.name}.{tool.name}"
-            found.append(_Guarded(tool, name, guard, session, agent, safe, definition).copy())
+            found.append(_GuardedTool(tool, name, guard, session, agent, safe, definition).copy())
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Guarded:
+class _GuardedTool:
     tool: FunctionTool
     name: str
     guard: Guard

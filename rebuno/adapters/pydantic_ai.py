@@ -58,7 +58,7 @@ class RebunoCapability(AbstractCapability[Any]):
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
         """The agent's tools, each call judged."""
-        return _Guarded(toolset, self)
+        return _GuardedToolset(toolset, self)
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
         """Records what the person typed."""
@@ -97,7 +97,7 @@ class RebunoCapability(AbstractCapability[Any]):
 
 
 @dataclass
-class _Guarded(WrapperToolset[Any]):
+class _GuardedToolset(WrapperToolset[Any]):
     capability: RebunoCapability
 
     async def call_tool(
