@@ -6,7 +6,7 @@ import contextvars
 import itertools
 import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -46,6 +46,7 @@ class Guard:
     def __init__(self, store: str | Path, *, policy: PolicyLike, observe: bool = False, wait: float = 0.0) -> None:
         self.store = self.shown_store(store)
         self.wait = wait
+        self.observe = observe
         self._arguments: Final = (store, policy, observe)
         self._begun: set[tuple[str, str]] = set()
         # The calls that were let in, as they are recorded.
@@ -153,6 +154,10 @@ class Guard:
         """As `asked`."""
         return bool(allowed.approval_id) and await _awaited(self._ask(self._was_asked(allowed)))
 
+    async def agate(self, work: Callable[[Gate], Coroutine[Any, Any, T]]) -> T:
+        """What a coroutine function gives that is run with the gate, on the gate's own event loop."""
+        return await _awaited(self._ask(self._with_gate(work)))
+
     # ------------------------------------------------------------ around a tool
 
     @contextmanager
@@ -192,6 +197,9 @@ class Guard:
     @property
     def _gate(self) -> Gate:
         return self._opened.result()
+
+    async def _with_gate(self, work: Callable[[Gate], Coroutine[Any, Any, T]]) -> T:
+        return await work(self._gate)
 
     async def _judged(self, call: Call) -> Verdict:
         outer = self._outer(call.session, call.run)

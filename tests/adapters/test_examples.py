@@ -1,5 +1,6 @@
 """Each example is killed while it waits for a person, and goes on in a new process after the grant."""
 
+import json
 import os
 import re
 import signal
@@ -16,7 +17,7 @@ from tests.adapters.scripted import Scripted, scripted
 from tests.adapters.support import tells_no_repetition
 
 ROOT = Path(__file__).parents[2]
-NAMES = ["pydantic_ai", "langchain", "openai_agents"]
+NAMES = ["pydantic_ai", "langchain", "openai_agents", "claude_agent"]
 PLAN = (
     [("look_up", {"order": 5}), ("delete_customer", {"customer": 7})],
     [("refund", {"order": 5, "amount": 15}), ("refund", {"order": 5, "amount": 40})],
@@ -32,6 +33,12 @@ def life(name: str, folder: Path, provider: Scripted) -> "Iterator[subprocess.Po
         "OPENAI_BASE_URL": f"{provider.url}/v1",
         "OPENAI_API_KEY": "none",
         "LANGSMITH_TRACING": "false",
+        "ANTHROPIC_BASE_URL": provider.url,
+        "ANTHROPIC_API_KEY": "none",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+        "HOME": str(folder / "home"),
     }
     (folder / "desk.rbp").write_text((ROOT / "examples" / "desk.rbp").read_text(encoding="utf-8"), encoding="utf-8")
     with subprocess.Popen(
@@ -60,7 +67,9 @@ def question(process: Any) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_is_killed_while_it_waits_and_goes_on(tmp_path: Path, name: str, answer: str) -> None:
     """The allowed calls ran once, the denied one never, and the asked one once after the grant, or not at all."""
-    with scripted(*PLAN) as provider:
+    (tmp_path / "home").mkdir()
+    prefix = "mcp__desk__" if name == "claude_agent" else ""
+    with scripted(*([(f"{prefix}{tool}", args) for tool, args in turn] for turn in PLAN)) as provider:
         with life(name, tmp_path, provider) as first:
             approval = question(first)
             assert ledger(tmp_path) == ["look_up 5", "refund 5 15"]
@@ -73,18 +82,19 @@ def test_an_example_is_killed_while_it_waits_and_goes_on(tmp_path: Path, name: s
         granted = ["refund 5 40"] if answer == "grant" else []
         assert ledger(tmp_path) == ["look_up 5", "refund 5 15", *granted]
         assert "customers are never deleted" in provider.told["call_0_1"]
-        assert ("refunded" if granted else "not allowed") in provider.told["call_1_1"]
+        assert ("not allowed" in provider.told["call_1_1"]) is not bool(granted)
         for told in provider.told.values():
             tells_no_repetition(told)
     traced = subprocess.run(
-        [*COMMAND, "exec", "trace", "ticket-1", "--db", "desk.db"],
+        [*COMMAND, "exec", "ls", "--db", "desk.db", "--json"],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "delete_customer" in traced.stdout
+    (execution,) = json.loads(traced.stdout)["executions"]
+    assert execution["input"] == {"request": "Refund order 5, please"}
 
 
 def ledger(folder: Path) -> list[str]:

@@ -12,6 +12,7 @@ FRAMEWORKS = {
     "pydantic_ai": ("pydantic-ai", "pydantic_ai"),
     "langchain": ("langchain", "langchain"),
     "openai_agents": ("openai-agents", "agents"),
+    "claude_agent": ("claude-agent", "claude_agent_sdk"),
 }
 WITHOUT = """
 import sys
