@@ -167,7 +167,9 @@ class Guard:
         try:
             yield
         finally:
-            _inside.reset(token)
+            # A generator may be closed in another context than it was begun in.
+            with suppress(ValueError):
+                _inside.reset(token)
 
     # ------------------------------------------------------------ on the gate's own loop
 
