@@ -51,7 +51,7 @@ async def run(guard: Guard, prompt: str, session: str | None) -> ResultMessage:
 
 async def main(ticket: str, request: str) -> None:
     paused = Path(f"{ticket}.session")
-    with Guard("desk.db", policy="desk.rbp") as guard:
+    with Guard("desk.db", policy="helpdesk.rbp") as guard:
         session = await to_thread(paused.read_text) if await to_thread(paused.exists) else None
         result = None
         if session is None:

@@ -36,7 +36,7 @@ def delete_customer(customer: int) -> str:
 
 def main(ticket: str, request: str) -> None:
     config: RunnableConfig = {"configurable": {"thread_id": ticket}}
-    with Guard("desk.db", policy="desk.rbp") as guard, SqliteSaver.from_conn_string("graph.db") as checkpoints:
+    with Guard("desk.db", policy="helpdesk.rbp") as guard, SqliteSaver.from_conn_string("graph.db") as checkpoints:
         agent = create_agent(
             "openai:gpt-5-mini",
             [look_up, refund, delete_customer],

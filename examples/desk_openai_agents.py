@@ -40,7 +40,7 @@ def delete_customer(customer: int) -> str:
 
 async def main(ticket: str, request: str) -> None:
     paused = Path(f"{ticket}.json")
-    with Guard("desk.db", policy="desk.rbp") as guard:
+    with Guard("desk.db", policy="helpdesk.rbp") as guard:
         tools = guarded([look_up, refund, delete_customer], guard, session=ticket, agent="desk", safe={"look_up"})
         agent = Agent(name="desk", model="gpt-5-mini", tools=tools)
         if not await to_thread(paused.exists):

@@ -36,7 +36,7 @@ def delete_customer(customer: int) -> str:
 
 def main(ticket: str, request: str) -> None:
     paused = Path(f"{ticket}.json")
-    with Guard("desk.db", policy="desk.rbp") as guard:
+    with Guard("desk.db", policy="helpdesk.rbp") as guard:
         agent = Agent(
             "openai:gpt-5-mini",
             name="desk",

@@ -17,7 +17,7 @@ from tests.adapters.scripted import Scripted, scripted
 from tests.adapters.support import tells_no_repetition
 
 ROOT = Path(__file__).parents[2]
-NAMES = ["pydantic_ai", "langchain", "openai_agents", "claude_agent"]
+NAMES = ["pydantic_ai", "langchain", "openai_agents", "claude_agent", "strands"]
 PLAN = (
     [("look_up", {"order": 5}), ("delete_customer", {"customer": 7})],
     [("refund", {"order": 5, "amount": 15}), ("refund", {"order": 5, "amount": 40})],
@@ -40,7 +40,7 @@ def life(name: str, folder: Path, provider: Scripted) -> "Iterator[subprocess.Po
         "DISABLE_TELEMETRY": "1",
         "HOME": str(folder / "home"),
     }
-    (folder / "desk.rbp").write_text((ROOT / "examples" / "desk.rbp").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "helpdesk.rbp").write_text((ROOT / "examples" / "helpdesk.rbp").read_text(encoding="utf-8"), encoding="utf-8")
     with subprocess.Popen(
         line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -13,6 +13,7 @@ FRAMEWORKS = {
     "langchain": ("langchain", "langchain"),
     "openai_agents": ("openai-agents", "agents"),
     "claude_agent": ("claude-agent", "claude_agent_sdk"),
+    "strands": ("strands", "strands"),
 }
 WITHOUT = """
 import sys
