@@ -31,6 +31,17 @@ def guard(folder: Path, **more: Any) -> Guard:
     return Guard(folder / "shop.db", policy=compile_text(POLICY), **more)
 
 
+def break_guard(opened: Guard, folder: Path, how: str) -> None:
+    """Takes away what the guard needs: it is `closed`, or its store is `gone`."""
+    if how == "closed":
+        opened.close()
+    else:
+        (folder / "shop.db").unlink()
+
+
+BROKEN = {"closed": "guard is closed", "gone": "moved or deleted"}
+
+
 def answer(folder: Path, *words: str) -> None:
     """A person answers with the command: `grant`, the approval's id, and options."""
     line = ["approval", *words, "--db", str(folder / "shop.db"), "--as", "emma"]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.scripted import Scripted, scripted
-from tests.adapters.support import tells_no_repetition
+from tests.adapters.support import steps, tells_no_repetition
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["pydantic_ai", "langchain", "openai_agents", "claude_agent", "strands"]
@@ -40,7 +40,9 @@ def life(name: str, folder: Path, provider: Scripted) -> "Iterator[subprocess.Po
         "DISABLE_TELEMETRY": "1",
         "HOME": str(folder / "home"),
     }
-    (folder / "helpdesk.rbp").write_text((ROOT / "examples" / "helpdesk.rbp").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "helpdesk.rbp").write_text(
+        (ROOT / "examples" / "helpdesk.rbp").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     with subprocess.Popen(
         line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -95,6 +97,26 @@ def test_an_example_is_killed_while_it_waits_and_goes_on(tmp_path: Path, name: s
     )
     (execution,) = json.loads(traced.stdout)["executions"]
     assert execution["input"] == {"request": "Refund order 5, please"}
+
+
+def test_a_tool_that_was_killed_is_not_run_again(tmp_path: Path) -> None:
+    """A new process goes on from the framework's checkpoint: the model is told that the outcome is unknown, and what
+    only reads runs again."""
+    env = environment() | {"LANGSMITH_TRACING": "false"}
+    with scripted([("pay", {"amount": 3})], [("look_up", {"order": 1})]) as provider:
+        line = [sys.executable, "-m", "tests.adapters.killed_agent", str(tmp_path), provider.url]
+        lives = [subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True) for _ in range(3)]
+        assert [life.returncode for life in lives] == [-signal.SIGKILL, -signal.SIGKILL, 0], lives[-1].stderr
+        assert lives[-1].stdout == "done"
+        assert ledger(tmp_path) == ["pay 3"]
+        assert (tmp_path / "reads.txt").read_text(encoding="utf-8").splitlines() == ["look_up 1", "look_up 1"]
+        assert "outcome of pay is unknown" in provider.told["call_0_0"]
+        assert provider.told["call_1_0"] == "found"
+        tells_no_repetition(provider.told["call_0_0"])
+    assert [(step.target, step.status) for step in steps(tmp_path, "s1")] == [
+        ("pay", "failed"),
+        ("look_up", "succeeded"),
+    ]
 
 
 def ledger(folder: Path) -> list[str]:

@@ -211,6 +211,17 @@ def test_a_closed_guard_lets_nothing_run(tmp_path: Path) -> None:
         asyncio.run(opened.ajudge(call(1)))
 
 
+def test_a_store_that_is_gone_lets_nothing_run(tmp_path: Path) -> None:
+    """The error says what is wrong with it; a call that has run is not recorded by stealth."""
+    with guard(tmp_path) as opened:
+        opened.judge(call(1))
+        (tmp_path / "shop.db").unlink()
+        with pytest.raises(StoreError, match="moved or deleted"):
+            opened.judge(call(2))
+        with pytest.raises(StoreError, match="moved or deleted"):
+            opened.settle(call(1), result="ok")
+
+
 def test_a_password_in_a_url_is_not_told(tmp_path: Path) -> None:
     """The command that the model reads leaves out the store then."""
     assert Guard.shown_store("postgresql://me:hunter2@db/x") == ""

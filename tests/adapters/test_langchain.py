@@ -21,7 +21,17 @@ from rebuno.adapters import Guard
 from rebuno.adapters.langchain import RebunoMiddleware
 from rebuno.errors import RebunoError
 from tests.adapters.scripted import Scripted, Turn, scripted
-from tests.adapters.support import answer, asked, guard, in_thread, shown, steps, tells_no_repetition
+from tests.adapters.support import (
+    BROKEN,
+    answer,
+    asked,
+    break_guard,
+    guard,
+    in_thread,
+    shown,
+    steps,
+    tells_no_repetition,
+)
 
 CONFIG: Any = {"configurable": {"thread_id": "s1"}}
 
@@ -32,6 +42,7 @@ class Shop:
     def __init__(self, opened: Guard, model: Scripted, mode: str, checkpointer: Any = None, **more: Any) -> None:
         self.did: list[str] = []
         self.mode = mode
+        self.guard = opened
         client = ChatOpenAI(model="simulated", base_url=f"{model.url}/v1", api_key=SecretStr("none"), max_retries=0)
         self.agent: Any = create_agent(
             client,
@@ -233,13 +244,12 @@ def test_a_recorded_call_is_not_run_again(tmp_path: Path, mode: str, value: Any)
 
 
 @MODES
-def test_a_failing_guard_lets_nothing_run(tmp_path: Path, mode: str) -> None:
-    """The guard is closed in the middle of a run: the run ends with the error."""
-    with scripted([("look_up", {"order": 1})]) as model:
-        opened = guard(tmp_path)
-        it = Shop(opened, model, mode)
-        opened.close()
-        with pytest.raises(RebunoError, match="closed"):
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_failing_guard_lets_nothing_run(tmp_path: Path, mode: str, how: str) -> None:
+    """The store is gone, or the guard is closed: the run ends with the error."""
+    with shop(tmp_path, mode, [("look_up", {"order": 1})]) as (it, _):
+        break_guard(it.guard, tmp_path, how)
+        with pytest.raises(RebunoError, match=BROKEN[how]):
             it.invoke("go")
         assert it.did == []
 

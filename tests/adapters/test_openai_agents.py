@@ -27,9 +27,9 @@ from openai import AsyncOpenAI
 
 from rebuno.adapters import Guard
 from rebuno.adapters.openai_agents import guarded
-from rebuno.errors import ValidationError
+from rebuno.errors import RebunoError, ValidationError
 from tests.adapters.scripted import Scripted, Turn, scripted
-from tests.adapters.support import answer, guard, shown, steps, tells_no_repetition
+from tests.adapters.support import BROKEN, answer, break_guard, guard, shown, steps, tells_no_repetition
 from tests.embedded.support import in_loop
 
 QUIET = RunConfig(tracing_disabled=True)
@@ -256,14 +256,13 @@ async def test_a_recorded_call_is_not_run_again(tmp_path: Path) -> None:
     assert did == ["look_up 1"]
 
 
+@pytest.mark.parametrize("how", BROKEN)
 @in_loop
-async def test_a_failing_guard_lets_nothing_run(tmp_path: Path) -> None:
-    """The guard is closed: the run ends with an error."""
-    with scripted([("look_up", {"order": 1})]) as provider:
-        opened = guard(tmp_path)
-        it = Shop(opened, provider)
-        opened.close()
-        with pytest.raises(Exception, match="guard is closed"):
+async def test_a_failing_guard_lets_nothing_run(tmp_path: Path, how: str) -> None:
+    """The store is gone, or the guard is closed: the run ends with an error."""
+    async with shop(tmp_path, [("look_up", {"order": 1})]) as (it, _):
+        break_guard(it.agent_guard, tmp_path, how)
+        with pytest.raises((UserError, RebunoError), match=BROKEN[how]):
             await it.run("go")
         assert it.did == []
 

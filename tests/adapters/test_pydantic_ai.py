@@ -24,7 +24,7 @@ from pydantic_ai.tools import DeferredToolRequests
 from rebuno.adapters import Guard
 from rebuno.adapters.pydantic_ai import RebunoCapability
 from rebuno.errors import RebunoError
-from tests.adapters.support import answer, asked, guard, shown, steps, tells_no_repetition
+from tests.adapters.support import BROKEN, answer, asked, break_guard, guard, shown, steps, tells_no_repetition
 from tests.embedded.support import in_loop
 
 Turn = Sequence[tuple[str, dict[str, Any]]]
@@ -222,15 +222,16 @@ async def test_a_recorded_call_is_not_run_again(tmp_path: Path) -> None:
         assert second.did == []
 
 
+@pytest.mark.parametrize("how", BROKEN)
 @in_loop
-async def test_a_failing_guard_lets_nothing_run(tmp_path: Path) -> None:
+async def test_a_failing_guard_lets_nothing_run(tmp_path: Path, how: str) -> None:
     """The store is gone, or the guard is closed: the run ends with the error."""
-    opened = guard(tmp_path)
-    shop = Shop(opened, [("look_up", {"order": 1})])
-    opened.close()
-    with pytest.raises(RebunoError):
-        await shop.agent.run("go")
-    assert shop.did == []
+    with guard(tmp_path) as opened:
+        shop = Shop(opened, [("look_up", {"order": 1})])
+        break_guard(opened, tmp_path, how)
+        with pytest.raises(RebunoError, match=BROKEN[how]):
+            await shop.agent.run("go")
+        assert shop.did == []
 
 
 @in_loop

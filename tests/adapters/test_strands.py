@@ -17,7 +17,7 @@ from strands.types.tools import ToolContext
 from rebuno.adapters import Guard
 from rebuno.adapters.strands import RebunoIntervention
 from tests.adapters.scripted import Scripted, Turn, scripted
-from tests.adapters.support import answer, asked, guard, shown, steps, tells_no_repetition
+from tests.adapters.support import BROKEN, answer, asked, break_guard, guard, shown, steps, tells_no_repetition
 from tests.embedded.support import in_loop
 
 
@@ -200,21 +200,22 @@ def test_a_recorded_call_is_not_run_again(tmp_path: Path) -> None:
     assert told[0] == told[1]
 
 
-def test_a_failing_guard_lets_nothing_run(tmp_path: Path) -> None:
-    """The guard is closed between two turns: the call is denied, and the model is told why."""
-    with scripted([("look_up", {"order": 1})]) as provider:
-        opened = guard(tmp_path)
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_failing_guard_lets_nothing_run(tmp_path: Path, how: str) -> None:
+    """The store is gone, or the guard is closed, in the middle of a run: the model is told why."""
+    with scripted([("look_up", {"order": 1})]) as provider, guard(tmp_path) as opened:
 
-        class Closes(InterventionHandler):
-            name = "closes"
+        class Breaks(InterventionHandler):
+            name = "breaks"
 
             def before_model_call(self, event: Any, **kwargs: Any) -> Any:
-                opened.close()
+                if not provider.requests:
+                    break_guard(opened, tmp_path, how)
                 return super().before_model_call(event, **kwargs)
 
-        it = Shop(opened, provider, tmp_path, Closes())
+        it = Shop(opened, provider, tmp_path, Breaks())
         it.agent("go")
-        assert "the guard is closed" in provider.told["call_0_0"]
+        assert BROKEN[how] in provider.told["call_0_0"]
         assert it.did == []
 
 
