@@ -84,6 +84,7 @@ MARKED: Final = {
         "acceptance",
         "adapters/test_claude_agent.py",
         "adapters/test_examples.py",
+        "adapters/test_guard.py",
         "adapters/test_missing_extras.py",
         "benchmarks",
         "cases/test_answers.py",

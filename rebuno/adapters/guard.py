@@ -107,6 +107,10 @@ class Guard:
         """Completes a session, unless a call waits for a person or was granted and has not run."""
         self._ask(self._ended(session, agent)).result()
 
+    def release(self, session: str, agent: str) -> None:
+        """Lets another process go on with a session, between two runs: a process that has it keeps it otherwise."""
+        self._ask(self._released(session, agent)).result()
+
     def pending(self, session: str, agent: str) -> list[Approval]:
         """The questions of a session that nobody has answered, the oldest first."""
         return self._ask(self._pending(session, agent)).result()
@@ -141,6 +145,10 @@ class Guard:
     async def aend(self, session: str, agent: str) -> None:
         """As `end`."""
         await _awaited(self._ask(self._ended(session, agent)))
+
+    async def arelease(self, session: str, agent: str) -> None:
+        """As `release`."""
+        await _awaited(self._ask(self._released(session, agent)))
 
     async def apending(self, session: str, agent: str) -> list[Approval]:
         """As `pending`."""
@@ -251,6 +259,11 @@ class Guard:
     async def _ended(self, session: str, agent: str) -> None:
         self._begun.discard((session, agent))
         await self._gate.end(session, agent)
+
+    async def _released(self, session: str, agent: str) -> None:
+        # Another process may start calls meanwhile, and be cut off.
+        self._begun.discard((session, agent))
+        await self._gate.let_go(session, agent)
 
     async def _pending(self, session: str, agent: str) -> list[Approval]:
         operator = self._gate.operator

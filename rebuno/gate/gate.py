@@ -202,6 +202,10 @@ class Gate:
                     await opened.end()
                 self._forget(key)
 
+    async def let_go(self, session: str, agent: str) -> None:
+        """Lets another process have a session. What runs in it stays as it is, and the next call takes it up again."""
+        await self._let_go((agent, session))
+
     async def idle(self, *, seconds: float) -> int:
         """Completes the sessions of this gate's agents that had no call for so long; how many. Lets others have those
         that had none for ten minutes."""

@@ -2,6 +2,8 @@
 
 import asyncio
 import datetime
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,11 +14,13 @@ import pytest
 
 from rebuno.adapters import Call, Guard
 from rebuno.adapters.calls import DEFERRED, arguments, jsonable, told
-from rebuno.errors import BundleError, RebunoError, StoreError, ValidationError
+from rebuno.errors import BundleError, ConflictError, RebunoError, StoreError, ValidationError
 from rebuno.gate import Allow, Ask, Deny, Recorded
 from rebuno.policy import compile_text
 from tests.adapters.support import POLICY, answer, asked, guard, shown, steps, tells_no_repetition
 from tests.embedded.support import in_loop
+
+ROOT = Path(__file__).parents[2]
 
 
 def call(number: int, tool: str = "look_up", session: str = "s1", agent: str = "desk", **args: Any) -> Call:
@@ -198,6 +202,31 @@ def test_a_broken_bundle_opens_no_guard(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         Guard(tmp_path / "none.db", policy=compile_text(POLICY))
     assert not [thread for thread in threading.enumerate() if thread.name == "rebuno-guard"]
+
+
+def test_a_session_goes_on_in_another_process_once_it_is_released(tmp_path: Path) -> None:
+    """While one process has it, no other one is let in; and back again."""
+    with guard(tmp_path) as opened:
+        opened.judge(call(1))
+        opened.settle(call(1), result="ok")
+        said = "from tests.adapters.test_guard import judged_elsewhere; judged_elsewhere()"
+        line = [sys.executable, "-c", said, str(tmp_path)]
+        beside = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+        assert beside.stdout == "ConflictError", beside.stderr
+        opened.release("s1", "desk")
+        beside = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+        assert beside.stdout == "Allow", beside.stderr
+        assert isinstance(opened.judge(call(3)), Allow)
+
+
+def judged_elsewhere() -> None:
+    """Says what another process is told."""
+    with guard(Path(sys.argv[1])) as opened:
+        try:
+            sys.stdout.write(type(opened.judge(call(2))).__name__)
+            opened.settle(call(2), result="ok")
+        except ConflictError as error:
+            sys.stdout.write(type(error).__name__)
 
 
 def test_a_closed_guard_lets_nothing_run(tmp_path: Path) -> None:
