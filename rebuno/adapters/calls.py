@@ -1,6 +1,5 @@
 """A tool call of a framework: what is judged, what is recorded of its end, and what the model is told."""
 
-import asyncio
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,6 +8,7 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 
 from rebuno.errors import NotJSON, ValidationError, text_of
 from rebuno.gate import Ask, Deny, Recorded, Verdict, text
+from rebuno.mcp import UNANSWERED
 from rebuno.model import identity
 from rebuno.model.definition import Definition, define
 from rebuno.sdk.context import OutcomeUnknownError, recordable
@@ -16,6 +16,8 @@ from rebuno.sdk.context import OutcomeUnknownError, recordable
 # A tool that paused the run itself (for a question of its own) comes again: as another call, since it ran in part.
 DEFERRED: Final = {"reason": "deferred", "message": "the tool paused the run"}
 CANCELLED: Final = {"reason": "withdrawn", "message": "the call was cancelled before its tool ran"}
+
+_MOST_CAUSES: Final = 8
 
 # Names of tools that only read, or a function that tells of a name whether its tool only reads.
 Safe = Container[str] | Callable[[str], bool]
@@ -84,11 +86,22 @@ def error_of(error: BaseException) -> dict[str, Any]:
 
 
 def leaves_unknown(error: BaseException) -> bool:
-    """Whether nobody knows, after this exception of a tool, if its effect happened: the call was cut off, or its time
-    was up."""
-    return isinstance(error, OutcomeUnknownError | TimeoutError | asyncio.CancelledError) or not isinstance(
-        error, Exception
-    )
+    """Whether nobody knows, after this exception of a tool, if its effect happened: the call was cut off, its time was
+    up, or its MCP server gave no answer."""
+    if not isinstance(error, Exception) or isinstance(error, OutcomeUnknownError | TimeoutError):
+        return True
+    inner: BaseException | None = error
+    for _ in range(_MOST_CAUSES):
+        if inner is None or _unanswered(inner):
+            break
+        # A framework has its own exception for what the client raised.
+        inner = inner.__cause__ or inner.__context__
+    return _unanswered(inner)
+
+
+def _unanswered(error: BaseException | None) -> bool:
+    code = getattr(error, "code", None)
+    return isinstance(code, int) and code in UNANSWERED
 
 
 def put_off(verdict: Verdict) -> bool:

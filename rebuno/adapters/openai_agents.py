@@ -4,17 +4,19 @@ import asyncio
 import contextvars
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.adapters.calls import DEFERRED, Call, Safe, described, is_safe, leaves_unknown, told
 from rebuno.adapters.guard import Guard
-from rebuno.errors import ValidationError
+from rebuno.errors import ValidationError, text_of
 from rebuno.gate import UNSET, Allow, Ask, Deny, Recorded, text
+from rebuno.mcp import MCPToolError, is_answered
 from rebuno.model.definition import Definition
 from rebuno.packaged import needing
+from rebuno.sdk.context import OutcomeUnknownError
 
 with needing("openai-agents", "`rebuno.adapters.openai_agents`"):
     from agents import (
@@ -78,6 +80,7 @@ async def guarded_mcp(
 ) -> list[Tool]:
     """The tools of a connected MCP server as guarded function tools. Give them to the agent as `tools`, and leave
     the server out of `mcp_servers`. Policies know a tool as `SERVER.TOOL`, with the server's name."""
+    _watch_server(server)
     listed = await MCPUtil.get_function_tools(server, strict, RunContextWrapper(None), AgentBase(name=agent))
     found: list[Tool] = []
     for tool in listed:
@@ -181,15 +184,17 @@ class _GuardedTool:
             with self.guard.inside(call):
                 output = await invoke(context, args)
         except BaseException as error:
-            await self.guard.asettle(call, error=error)
-            if leaves_unknown(error) and not _is_stopped(error):
+            found = _gravest([*seen, error])
+            await self.guard.asettle(call, error=found)
+            if leaves_unknown(found) and not _is_stopped(error):
                 return text.unknown(self.name)
             raise
         finally:
             _raised.reset(token)
         if seen:
-            await self.guard.asettle(call, error=seen[-1])
-            return text.unknown(self.name) if leaves_unknown(seen[-1]) else output
+            found = _gravest(seen)
+            await self.guard.asettle(call, error=found)
+            return text.unknown(self.name) if leaves_unknown(found) else output
         if _is_paused(context):
             await self.guard.asettle(call, error=DEFERRED)
         else:
@@ -212,6 +217,32 @@ class _GuardedTool:
             return words
 
         return set_function_tool_failure_error_function(copy(own), tell).on_invoke_tool
+
+
+def _watch_server(server: MCPServer) -> None:
+    """Has the server tell of a result that it marks as an error, which the SDK gives to the model like any other, and
+    of a call that it does not answer."""
+    own = server.call_tool
+
+    async def call_tool(*args: Any, **named: Any) -> Any:
+        seen = _raised.get([])
+        try:
+            result = await own(*args, **named)
+        except Exception as error:  # each transport has its own: only what the server answered with is known
+            if not is_answered(error):
+                seen.append(OutcomeUnknownError(f"no answer from the MCP server: {text_of(error)}"))
+            raise
+        if getattr(result, "is_error", None) or getattr(result, "isError", None):
+            words = "\n".join(str(getattr(block, "text", "")) for block in result.content)
+            seen.append(MCPToolError(words.strip() or "the tool reports an error without a text"))
+        return result
+
+    server.call_tool = call_tool  # type: ignore[method-assign]
+
+
+def _gravest(errors: Sequence[BaseException]) -> BaseException:
+    """The one that leaves the outcome unknown, where one does; else the last."""
+    return next((error for error in errors if leaves_unknown(error)), errors[-1])
 
 
 def _malformed(tool: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rebuno.adapters import Call, Guard
-from rebuno.adapters.calls import DEFERRED, arguments, jsonable, told
+from rebuno.adapters.calls import DEFERRED, arguments, jsonable, leaves_unknown, told
 from rebuno.errors import BundleError, ConflictError, RebunoError, StoreError, ValidationError
 from rebuno.gate import Allow, Ask, Deny, Recorded
 from rebuno.policy import compile_text
@@ -127,6 +127,20 @@ def test_what_is_cut_off_is_unknown(tmp_path: Path, error: BaseException) -> Non
     assert verdict.unknown
 
 
+def test_a_server_that_gave_no_answer_leaves_it_unknown() -> None:
+    """Also where a framework has put its own exception around the client's; what the server answered is known."""
+
+    def wrapped(code: object) -> ValueError:
+        inner, outer = ConnectionError(), ValueError("the tool failed")
+        inner.code = code  # type: ignore[attr-defined]
+        outer.__cause__ = inner
+        return outer
+
+    assert leaves_unknown(wrapped(-32000))
+    assert not leaves_unknown(wrapped(-32602))
+    assert not leaves_unknown(wrapped([]))
+
+
 def test_what_a_tool_raised_is_recorded(tmp_path: Path) -> None:
     """Its type and its text; and a framework's own text of a failure."""
     with guard(tmp_path) as opened:
@@ -202,6 +216,20 @@ def test_a_broken_bundle_opens_no_guard(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         Guard(tmp_path / "none.db", policy=compile_text(POLICY))
     assert not [thread for thread in threading.enumerate() if thread.name == "rebuno-guard"]
+
+
+def test_where_the_policy_is_observed_everything_runs(tmp_path: Path) -> None:
+    """What it would have said is told and recorded."""
+    with guard(tmp_path, observe=True) as opened:
+        let_in = opened.judge(call(1, "delete", customer=7))
+        assert isinstance(let_in, Allow)
+        assert let_in.observed == "deny: customers are never deleted"
+        opened.settle(call(1, "delete"), result="deleted")
+        assert isinstance(opened.judge(call(2, "refund", order=1)), Allow)
+    assert [(step.status, step.decision) for step in steps(tmp_path, "s1")] == [
+        ("succeeded", "deny"),
+        ("executing", "require_approval"),
+    ]
 
 
 def test_a_session_goes_on_in_another_process_once_it_is_released(tmp_path: Path) -> None:

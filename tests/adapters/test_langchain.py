@@ -5,11 +5,12 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.tools import StructuredTool, ToolException
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import InjectedToolCallId, StructuredTool, ToolException
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -36,6 +37,10 @@ from tests.adapters.support import (
 CONFIG: Any = {"configurable": {"thread_id": "s1"}}
 
 
+def client_of(model: Scripted) -> ChatOpenAI:
+    return ChatOpenAI(model="simulated", base_url=f"{model.url}/v1", api_key=SecretStr("none"), max_retries=0)
+
+
 class Shop:
     """An agent with the shop's tools, and what they did; `invoke` is plain or not, as `mode` says."""
 
@@ -43,9 +48,8 @@ class Shop:
         self.did: list[str] = []
         self.mode = mode
         self.guard = opened
-        client = ChatOpenAI(model="simulated", base_url=f"{model.url}/v1", api_key=SecretStr("none"), max_retries=0)
         self.agent: Any = create_agent(
-            client,
+            client_of(model),
             [
                 StructuredTool.from_function(one)
                 for one in (self.look_up, self.refund, self.delete, self.fail, self.slow, self.again)
@@ -244,6 +248,26 @@ def test_a_recorded_call_is_not_run_again(tmp_path: Path, mode: str, value: Any)
 
 
 @MODES
+def test_the_message_of_a_command_is_recorded(tmp_path: Path, mode: str) -> None:
+    """A tool may return an update of the graph's state; the call that is not run again gives its message."""
+    did: list[int] = []
+
+    def look_up(order: int, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Looks an order up."""
+        did.append(order)
+        return Command(update={"messages": [ToolMessage("paid 40", tool_call_id=tool_call_id)]})
+
+    for _ in range(2):
+        with shop(tmp_path, mode, [("look_up", {"order": 1})]) as (it, model):
+            it.agent = create_agent(
+                client_of(model), [look_up], middleware=[RebunoMiddleware(it.guard, session="s1", agent="desk")]
+            )
+            it.invoke("go")
+            assert model.told["call_0_0"] == "paid 40"
+    assert did == [1]
+
+
+@MODES
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_failing_guard_lets_nothing_run(tmp_path: Path, mode: str, how: str) -> None:
     """The store is gone, or the guard is closed: the run ends with the error."""
@@ -297,7 +321,7 @@ def test_what_a_person_typed_counts(tmp_path: Path, mode: str) -> None:
     ):
         inner = Shop(opened, other, mode)
         inner.agent = create_agent(
-            ChatOpenAI(model="simulated", base_url=f"{other.url}/v1", api_key=SecretStr("none")),
+            client_of(other),
             [transfer],
             middleware=[RebunoMiddleware(opened)],
             name="helper",
@@ -313,7 +337,7 @@ def test_what_a_person_typed_counts(tmp_path: Path, mode: str) -> None:
 
         outer = Shop(opened, model, mode)
         outer.agent = create_agent(
-            ChatOpenAI(model="simulated", base_url=f"{model.url}/v1", api_key=SecretStr("none")),
+            client_of(model),
             [transfer, StructuredTool.from_function(look_up, coroutine=alook_up)],
             middleware=[RebunoMiddleware(opened)],
             checkpointer=InMemorySaver(),

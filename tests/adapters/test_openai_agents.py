@@ -2,6 +2,7 @@
 tools as it is told to."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,11 +24,13 @@ from agents import (
     function_tool,
 )
 from agents.exceptions import UserError
+from agents.mcp import MCPServerStdio
 from openai import AsyncOpenAI
 
 from rebuno.adapters import Guard
-from rebuno.adapters.openai_agents import guarded
+from rebuno.adapters.openai_agents import guarded, guarded_mcp
 from rebuno.errors import RebunoError, ValidationError
+from rebuno.policy import compile_text
 from tests.adapters.scripted import Scripted, Turn, scripted
 from tests.adapters.support import BROKEN, answer, break_guard, guard, shown, steps, tells_no_repetition
 from tests.embedded.support import in_loop
@@ -347,3 +350,36 @@ def test_a_tool_that_runs_elsewhere_is_refused(tmp_path: Path) -> None:
     """The provider runs it, so that nobody would be asked."""
     with guard(tmp_path) as opened, pytest.raises(ValidationError, match="web_search"):
         guarded([WebSearchTool()], opened, session="s1")
+
+
+@in_loop
+async def test_tools_of_an_mcp_server_are_judged_under_its_name(tmp_path: Path) -> None:
+    """A call goes to the server once it is let in; what the server says of the tool is the step's definition."""
+    calls = tmp_path / "calls.txt"
+    program = str(Path(__file__).parents[1] / "mcp_server.py")
+    rule = 'rule greet { allow tool "shop.greet", "shop.refuse", "shop.die" }'
+    policy = compile_text(f'bundle mcp\ndefault deny because "no rule"\n{rule}\n')
+    turn: Turn = [("greet", {"name": "Ana"}), ("add", {"a": 1, "b": 2}), ("refuse", {"why": "closed"})]
+    last: Turn = [("die", {})]
+    server = MCPServerStdio({"command": sys.executable, "args": [program, str(calls)]}, name="shop")
+    with scripted(turn, last) as provider, Guard(tmp_path / "shop.db", policy=policy) as opened:
+        async with server:
+            tools = await guarded_mcp(server, opened, session="s1")
+            agent = Agent(name="desk", model=model_of(provider), tools=tools)
+            await Runner.run(agent, "go", run_config=QUIET)
+        assert "hello Ana" in provider.told["call_0_0"]
+        assert "shop.add not allowed" in provider.told["call_0_1"]
+        assert calls.read_text(encoding="utf-8").splitlines() == ["greet Ana", "refuse", "die"]
+        assert "outcome of shop.die is unknown" in provider.told["call_1_0"]
+        tells_no_repetition(provider.told["call_1_0"])
+    recorded = {step.target: step for step in steps(tmp_path, "s1")}
+    assert {name: step.status for name, step in recorded.items()} == {
+        "shop.greet": "succeeded",
+        "shop.add": "denied",
+        "shop.refuse": "failed",
+        "shop.die": "failed",
+    }
+    assert recorded["shop.refuse"].error == {"type": "MCPToolError", "message": "cannot: closed"}
+    definition = recorded["shop.greet"].definition
+    assert definition is not None
+    assert (definition["server"], definition["name"]) == ("shop", "greet")
