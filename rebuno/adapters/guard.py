@@ -26,8 +26,9 @@ LOOK_SECONDS: Final = 0.2
 # How a call failed: what its tool raised, what it said, or the object that is recorded. None: it did not fail.
 Ended = BaseException | str | dict[str, Any] | None
 
-# The session and the call in whose tool this code runs: what begins there is a subagent's.
-_inside: contextvars.ContextVar[tuple["Guard", Call] | None] = contextvars.ContextVar("rebuno_inside", default=None)
+# The call in whose tool this code runs, as its framework made it and as it is recorded.
+_Inside = tuple["Guard", Call, Call]
+_inside: contextvars.ContextVar[_Inside | None] = contextvars.ContextVar("rebuno_inside", default=None)
 
 
 class Guard:
@@ -50,7 +51,8 @@ class Guard:
         self._arguments: Final = (store, policy, observe)
         self._begun: set[tuple[str, str]] = set()
         # The calls that were let in, as they are recorded.
-        self._running: dict[tuple[str, str, str], Call] = {}
+        self._running: dict[tuple[str, str, str, str], Call] = {}
+        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
         self._opened: Future[Gate] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing: asyncio.Event | None = None
@@ -108,7 +110,8 @@ class Guard:
         self._ask(self._ended(session, agent)).result()
 
     def release(self, session: str, agent: str) -> None:
-        """Lets another process go on with a session, between two runs: a process that has it keeps it otherwise."""
+        """Lets another process go on with a session; a process that has it keeps it otherwise. Nothing happens while
+        one of its calls runs."""
         self._ask(self._released(session, agent)).result()
 
     def pending(self, session: str, agent: str) -> list[Approval]:
@@ -171,7 +174,7 @@ class Guard:
     @contextmanager
     def inside(self, call: Call) -> Iterator[None]:
         """Around the body of a call's tool: sessions that begin in it are those of its subagents."""
-        token = _inside.set((self, self._running.get(_key(call), call)))
+        token = _inside.set((self, call, self._running.get(_key(call), call)))
         try:
             yield
         finally:
@@ -212,8 +215,7 @@ class Guard:
         return await work(self._gate)
 
     async def _judged(self, call: Call) -> Verdict:
-        outer = self._outer(call.session, call.run)
-        session, agent = _of_subagent(outer, call.session) if outer is not None else (call.session, call.agent)
+        session, agent, outer = self._place(call.session, call.agent, call.run)
         known = replace(call, session=session, agent=agent)
         await self._begin(session, agent, outer)
         for number in itertools.count(2):
@@ -249,9 +251,9 @@ class Guard:
     async def _said(self, session: str, agent: str, words: str, run: str) -> None:
         if not words.strip():
             return
-        outer = self._outer(session, run)
+        session, agent, outer = self._place(session, agent, run)
         if outer is not None:
-            await self._begin(*_of_subagent(outer, session), outer, request=words)
+            await self._begin(session, agent, outer, request=words)
             return
         await self._gate.say(session, agent, words)
         await self._begin(session, agent, None)
@@ -261,6 +263,8 @@ class Guard:
         await self._gate.end(session, agent)
 
     async def _released(self, session: str, agent: str) -> None:
+        if any((call.session, call.agent) == (session, agent) for call in self._running.values()):
+            return
         # Another process may start calls meanwhile, and be cut off.
         self._begun.discard((session, agent))
         await self._gate.let_go(session, agent)
@@ -287,18 +291,25 @@ class Guard:
         # A grant may cover more steps than the one that was asked about.
         return (await self._gate.operator.approval(allowed.approval_id)).step_id == allowed.step_id
 
-    def _outer(self, session: str, run: str) -> Call | None:
-        guard, call = _inside.get() or (None, None)
-        own = call is None or (call.session, call.run) == (session, run)
-        return call if guard is self and not own else None
+    def _place(self, session: str, agent: str, run: str) -> tuple[str, str, Call | None]:
+        """The session and the agent under which a run is recorded, and the call that began it, if it is a subagent's:
+        its session is found by that of the outer agent, so it has its name, and it is never the outer one itself."""
+        guard, made, known = _inside.get() or (None, None, None)
+        if guard is not self or made is None or known is None:
+            return session, agent, None
+        if (made.session, made.run) == (session, run):
+            return known.session, known.agent, None
+        own = session not in (made.session, known.session)
+        return session if own else f"{known.session}/{known.id}", known.agent, known
 
     async def _begin(self, session: str, agent: str, outer: Call | None, *, request: str | None = None) -> None:
-        if (session, agent) in self._begun:
-            return
-        parent, call_id = (outer.session, outer.id) if outer is not None else ("", "")
-        # The first time in this process: what ran in an earlier one was cut off.
-        await self._gate.start(session, agent, request=request, parent=parent, parent_call=call_id, resumed=True)
-        self._begun.add((session, agent))
+        # INVARIANT: once a process, before its first call starts: what runs then was cut off in an earlier one.
+        async with self._locks.setdefault((session, agent), asyncio.Lock()):
+            if (session, agent) in self._begun:
+                return
+            parent, call_id = (outer.session, outer.id) if outer is not None else ("", "")
+            await self._gate.start(session, agent, request=request, parent=parent, parent_call=call_id, resumed=True)
+            self._begun.add((session, agent))
 
     def _withdraw(self, call: Call, done: Future[Verdict]) -> None:
         if not done.cancelled() and done.exception() is None and isinstance(done.result(), Allow):
@@ -312,11 +323,5 @@ async def _awaited(answer: "Future[T]") -> T:
     return await asyncio.shield(asyncio.wrap_future(answer))
 
 
-def _of_subagent(outer: Call, session: str) -> tuple[str, str]:
-    """The session and the agent of a run inside a call: a session is found by that of the outer agent, so it has its
-    name, and one that has the outer's session gets its own."""
-    return (f"{session}/{outer.id}" if session == outer.session else session), outer.agent
-
-
-def _key(call: Call) -> tuple[str, str, str]:
-    return call.session, call.agent, call.id
+def _key(call: Call) -> tuple[str, str, str, str]:
+    return call.session, call.agent, call.run, call.id

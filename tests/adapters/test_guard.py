@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +207,39 @@ def test_a_session_that_begins_inside_a_call_is_a_subagents(tmp_path: Path) -> N
     assert shown(steps(tmp_path, "s2")) == [("transfer", "denied", None), ("look_up", "succeeded", 1)]
 
 
+def test_a_call_inside_a_subagents_call_stays_in_its_session(tmp_path: Path) -> None:
+    """A tool of a subagent that calls further tools of the same run does not get the outer session's rights."""
+    with guard(tmp_path) as opened:
+        opened.say("s1", "desk", "transfer it to DE75-1234", run="outer")
+        outer = replace(call(1), run="outer")
+        assert isinstance(opened.judge(outer), Allow)
+        with opened.inside(outer):
+            opened.say("s1", "helper", "transfer it to XX99-6666", run="inner")
+            middle = replace(call(2, agent="helper"), run="inner")
+            assert isinstance(opened.judge(middle), Allow)
+            with opened.inside(middle):
+                deepest = replace(call(3, "transfer", agent="helper", to="XX99-6666"), run="inner")
+                assert isinstance(opened.judge(deepest), Deny)
+    assert [step.target for step in steps(tmp_path, "s1/call-1")] == ["look_up", "transfer"]
+    assert [step.target for step in steps(tmp_path, "s1")] == ["look_up"]
+
+
+@in_loop
+async def test_the_first_calls_of_a_session_may_come_at_once(tmp_path: Path) -> None:
+    """In a process that takes it up again, none of them is taken for cut off by an earlier process."""
+    with guard(tmp_path) as opened:
+        await opened.ajudge(call(0))
+        await opened.asettle(call(0), result="ok")
+    for number in range(1, 40, 4):
+        with guard(tmp_path) as opened:
+            calls = [call(number + place, order=number + place) for place in range(4)]
+            assert all(isinstance(verdict, Allow) for verdict in await asyncio.gather(*map(opened.ajudge, calls)))
+            again = await asyncio.gather(*map(opened.ajudge, calls))
+            assert all(isinstance(verdict, Allow) for verdict in again)
+            await asyncio.gather(*(opened.asettle(one, result="ok") for one in calls))
+    assert {step.status for step in steps(tmp_path, "s1")} == {"succeeded"}
+
+
 def test_a_broken_bundle_opens_no_guard(tmp_path: Path) -> None:
     """Nor does a store that is none."""
     (tmp_path / "broken.rbp").write_text("bundle broken\nrule { allow", encoding="utf-8")
@@ -241,6 +274,9 @@ def test_a_session_goes_on_in_another_process_once_it_is_released(tmp_path: Path
         line = [sys.executable, "-c", said, str(tmp_path)]
         beside = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
         assert beside.stdout == "ConflictError", beside.stderr
+        opened.judge(call(4, order=4))
+        opened.release("s1", "desk")
+        opened.settle(call(4), result="it ran, and was not let go of")
         opened.release("s1", "desk")
         beside = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
         assert beside.stdout == "Allow", beside.stderr
