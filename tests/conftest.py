@@ -25,6 +25,7 @@ MARKED: Final = {
     # A test, or all of the file, takes more than about two seconds of the processor.
     "slow": (
         "acceptance/test_claims.py",
+        "adapters",
         "cases/test_bounds.py",
         "cases/test_calls.py",
         "cases/test_commands.py",
@@ -89,6 +90,10 @@ MARKED: Final = {
     # Programs that are started, and mostly killed.
     "process": (
         "acceptance",
+        "adapters/test_claude_agent.py",
+        "adapters/test_examples.py",
+        "adapters/test_guard.py",
+        "adapters/test_missing_extras.py",
         "benchmarks",
         "cases/test_answers.py",
         "cases/test_identities.py",
