@@ -34,6 +34,7 @@ def verify(policy: tuple[str, ...], db: str | None, as_json: bool) -> int:
     Exit code 0, 1 where a promise fails, 2 when the bundle has errors, 3 when the store cannot be read.
     """
     import asyncio
+    from pathlib import Path
 
     from rebuno_cli.render import verified as render
     from rebuno_cli.render.show import show
@@ -41,14 +42,14 @@ def verify(policy: tuple[str, ...], db: str | None, as_json: bool) -> int:
     where = db or os.environ.get("REBUNO_DB_URL") or None
     if not policy and where is None:
         raise ValidationError("name a bundle with `--policy FILE`, or a store with `--db PATH`")
-    prepared, outcomes = asyncio.run(_verified(policy, where))
+    prepared, outcomes = asyncio.run(_verified([Path(path).absolute() for path in policy], where))
     failed = any(one.outcome == "fails" for one in outcomes)
     data = {"holds": not failed, **prepared.to_json(), "promises": [one.to_json() for one in outcomes]}
     show(as_json, lambda: data, partial(render.verified, outcomes, data))
     return 1 if failed else 0
 
 
-async def _verified(policy: tuple[str, ...], db: str | None) -> "tuple[Prepared, list[PromiseOutcome]]":
+async def _verified(policy: "list[Path]", db: str | None) -> "tuple[Prepared, list[PromiseOutcome]]":
     import logging
     import tempfile
     from pathlib import Path
@@ -59,7 +60,7 @@ async def _verified(policy: tuple[str, ...], db: str | None) -> "tuple[Prepared,
     # What goes wrong on purpose is told by the outcomes.
     logging.getLogger("rebuno").setLevel(logging.CRITICAL)
     with tempfile.TemporaryDirectory(prefix="rebuno-verify-", ignore_cleanup_errors=True) as folder:
-        prepared = await prepare(Path(folder).resolve(), policy, db, _say)
+        prepared = await prepare(Path(folder), policy, db, _say)
         outcomes = []
         async for one in verify(prepared.bench):
             outcomes.append(one)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 import rebuno
-from rebuno.errors import Blocked, PolicyError, RateLimited, ToolError
+from rebuno.errors import Blocked, ConflictError, ForbiddenError, PolicyError, RateLimited, ToolError
 from rebuno.kernel import Panel
 from rebuno.model.step import Idempotency
 from rebuno.policy import Policy
@@ -86,7 +86,7 @@ async def submit(call: Call, notes: Notes, stop: Callable[[], None] | None = Non
 
 @dataclass(slots=True)
 class Run:
-    """A run of a handler: the execution as it stands, and how each call ended (None: the handler did not come there)."""
+    """A run of a handler: the execution as it stands, and how each call ended; None where the handler did not come."""
 
     execution: Execution
     ends: list[CallEnd | None] = field(default_factory=list)
@@ -103,11 +103,12 @@ class Bench:
         self.probes = probes
         self.notes = Notes(folder / "bodies")
         self._numbers = count(1)
-        self._mark = uuid4().hex[:8]
+        # With it the names of all runs of this command begin.
+        self.mark = f"verify-{uuid4().hex[:8]}"
 
     def name(self, what: str) -> str:
         """A name that no run and no body has had."""
-        return f"verify-{self._mark}-{what}-{next(self._numbers)}"
+        return f"{self.mark}-{what}-{next(self._numbers)}"
 
     def calls(self, what: str, probes: Sequence[Probe], **options: Any) -> list[Call]:
         """A call of each probe, with a label of its own."""
@@ -153,18 +154,29 @@ class Bench:
         """How many bodies of these calls have run, each as often as it did."""
         return sum(self.notes.times(label) for label in {call.label for call in calls})
 
-    async def grant(self, kernel: rebuno.Kernel, execution: Execution, *, scope: str = "once") -> Approval | None:
-        """Has the right people answer the open question of an execution; None where it has none."""
-        waiting = [one for one in execution.approvals if one.status == "pending"]
-        if not waiting:
+    async def answer(
+        self, kernel: rebuno.Kernel, execution: Execution, *, granted: bool = True, scope: str = "once"
+    ) -> Approval | None:
+        """Has the right people answer the open question of an execution. None where it has none, or where they may not:
+        a limit may have no room for the step."""
+        question = next((one for one in execution.approvals if one.status == "pending"), None)
+        if question is None:
             return None
-        answered = waiting[0]
-        panels = await kernel.operator.panels(answered.id)
-        for person in _people(panels):
-            answered = await kernel.operator.grant(answered.id, decided_by=person, scope=scope)
-            if answered.status != "pending":
-                break
-        return answered
+        answered = question
+        try:
+            for person in _people(await kernel.operator.panels(question.id)):
+                if not granted:
+                    return await kernel.operator.deny(question.id, decided_by=person)
+                answered = await kernel.operator.grant(question.id, decided_by=person, scope=scope)
+                if answered.status != "pending":
+                    break
+        except (ConflictError, ForbiddenError):
+            return None
+        return answered if answered.status == "granted" else None
+
+    async def decisions(self, kernel: rebuno.Kernel, execution: Execution) -> set[str | None]:
+        """What the rules said of the steps of an execution when these were first submitted."""
+        return {step.decision for step in await kernel.operator.steps(execution.id)}
 
 
 def _people(panels: Sequence[Panel]) -> Iterator[str]:

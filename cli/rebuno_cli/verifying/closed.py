@@ -9,7 +9,6 @@ import rebuno
 from rebuno.errors import BundleError, LeaseSuperseded, StoreError
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno_cli.verifying.bench import Bench, Call, submit
-from rebuno_cli.verifying.kills import allowed
 from rebuno_cli.verifying.outcome import Findings
 
 _BROKEN: Final = {
@@ -20,7 +19,7 @@ _BROKEN: Final = {
 
 async def broken_bundle(bench: Bench, found: Findings) -> None:
     """The bundle with an error in it, and no bundle: the kernel does not open, and nothing runs or is recorded."""
-    probe = allowed(bench)
+    probe = bench.probes.allowed(1)
     places = {what: _written(bench, what, bench.paths[0].read_text("utf-8") + end) for what, end in _BROKEN.items()}
     places["no file"] = bench.folder / "missing.rbp"
     for what, place in places.items():
@@ -51,7 +50,7 @@ def _written(bench: Bench, what: str, text: str) -> Path:
 async def store_gone(bench: Bench, found: Findings) -> None:
     """The store is taken away between two steps: the second does not run, and the same line goes on once it is back.
     It is replaced by another one: the second does not run. Nothing can be tried with this copy after that."""
-    probe = allowed(bench)
+    probe = bench.probes.allowed(2)
     calls, name = bench.calls("moved", [probe, probe]), bench.name("gone")
     aside = bench.store.parent.with_name("aside")
     await _run(bench, found, name, calls, "moved away", lambda: os.rename(bench.store.parent, aside))

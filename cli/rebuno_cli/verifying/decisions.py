@@ -27,30 +27,22 @@ async def denied_does_not_run(bench: Bench, found: Findings) -> None:
 
 
 async def asked_waits(bench: Bench, found: Findings) -> None:
-    """Steps that a person is asked about: none runs before the grant, and it runs once after it."""
-    probes = [one.probe for one in bench.probes.of(Verdict.APPROVAL)[:_TRIED]]
-    if not probes:
-        raise DoesNotApplyError(f"the bundle asks about none of the {bench.probes.tried} steps that were tried")
-    for probe in probes:
+    """Steps that a person is asked about: none runs before the grant, it runs once after it, and never if refused."""
+    for one in bench.probes.asked(_TRIED):
+        probe = one.probe
         name, calls = bench.name("asked"), bench.calls("asked", [probe])
+        refused, no = bench.name("refused"), bench.calls("refused", [probe])
         async with bench.kernel() as kernel:
             for _ in range(2):
                 run = await bench.run(kernel, name, calls)
                 found.expect(run.execution.status == "blocked", f"{probe.named()} is asked about, and did not wait")
             found.expect(bench.ran(calls) == 0, f"{probe.named()} is asked about, and ran before an answer")
-            if await bench.grant(kernel, run.execution) is None:
-                continue
-            for _ in range(2):
-                run = await bench.run(kernel, name, calls)
-            ran = bench.ran(calls)
-            found.expect(ran == 1, f"{probe.named()} was granted once, and its body ran {ran} times")
-        denied, said_no = bench.name("refused"), bench.calls("refused", [probe])
-        async with bench.kernel() as kernel:
-            run = await bench.run(kernel, denied, said_no)
-            for question in run.execution.approvals[:1]:
-                panels = await kernel.operator.panels(question.id)
-                person = next((name for panel in panels for name in panel.approvers), "rebuno-verify")
-                await kernel.operator.deny(question.id, decided_by=person)
-                await bench.run(kernel, denied, said_no)
-            found.expect(bench.ran(said_no) == 0, f"{probe.named()} was refused by a person, and its body ran")
+            if await bench.answer(kernel, run.execution) is not None:
+                for _ in range(2):
+                    await bench.run(kernel, name, calls)
+                ran = bench.ran(calls)
+                found.expect(ran == 1, f"{probe.named()} was granted once, and its body ran {ran} times")
+            await bench.answer(kernel, (await bench.run(kernel, refused, no)).execution, granted=False)
+            await bench.run(kernel, refused, no)
+            found.expect(bench.ran(no) == 0, f"a person refused {probe.named()}, and its body ran")
         found.tried.append(probe.named())

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final
 
-from rebuno.model.decision import Verdict
 from rebuno_cli.verifying.bench import Bench, Call
-from rebuno_cli.verifying.outcome import DoesNotApplyError, Findings
-from rebuno_cli.verifying.probes import Probe
+from rebuno_cli.verifying.outcome import Findings
 
 # The store's own runs that are asked for again.
 _RUNS: Final = 20
@@ -21,7 +19,7 @@ _LIMIT: Final = 60.0
 
 async def at_most_once(bench: Bench, found: Findings) -> None:
     """A step that is `at_most_once`, killed in its body: it does not run again, and the handler is told so."""
-    probe = allowed(bench)
+    probe = bench.probes.allowed(1)
     name, calls = bench.name("killed"), bench.calls("killed", [probe])
     await _kill(bench, name, calls, at="body")
     found.expect(bench.ran(calls) == 1, f"{probe.named()} is allowed, and its body did not run")
@@ -38,7 +36,7 @@ async def at_most_once(bench: Bench, found: Findings) -> None:
 
 async def replay_gives_what_is_recorded(bench: Bench, found: Findings) -> None:
     """Steps that ended before the kill give the recorded results, and no body of theirs runs again."""
-    probe = allowed(bench)
+    probe = bench.probes.allowed(3)
     name = bench.name("replayed")
     calls = [
         Call(probe, bench.name("replayed"), once=once, result={"n": [number, bench.name("value")]})
@@ -75,20 +73,6 @@ async def _ended_runs(bench: Bench, found: Findings) -> None:
             called.clear()
     if ended:
         found.tried.append(f"{len(ended)} executions that had ended, asked for again by their ids")
-
-
-def allowed(bench: Bench) -> Probe:
-    """A step that the bundle allows without a limit or a budget, which would have a word in what it comes to.
-
-    Raises:
-        DoesNotApplyError: there is none.
-    """
-    for one in bench.probes.of(Verdict.ALLOW):
-        if not any(each.limit is not None or each.budget is not None for each in one.decision.obligations):
-            return one.probe
-    raise DoesNotApplyError(
-        f"the bundle allows none of the {bench.probes.tried} steps that were tried, or only with a limit"
-    )
 
 
 async def _kill(bench: Bench, name: str, calls: Sequence[Call], *, at: str) -> None:

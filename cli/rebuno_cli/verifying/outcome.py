@@ -23,7 +23,8 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class PromiseOutcome:
-    """A promise by its id and in words, and what became of it: `holds`, `fails` or `does_not_apply` (`why` says why)."""
+    """A promise by its id and in words, and what became of it: `holds`, `fails`, or `does_not_apply` for the reason
+    `why`."""
 
     id: str
     promise: str

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import rebuno
-from rebuno.errors import BundleError, ValidationError
+from rebuno.errors import ValidationError
 from rebuno.journal.opening import open_store, store_file
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.sqlite.copying import copy_store
@@ -44,7 +44,7 @@ class Prepared:
         }
 
 
-async def prepare(folder: Path, policy: Sequence[str], db: str | None, say: Callable[[str], None]) -> Prepared:
+async def prepare(folder: Path, policy: Sequence[Path], db: str | None, say: Callable[[str], None]) -> Prepared:
     """Copies the store into `folder`, or makes an empty one there, and finds steps. Without `policy` the bundle is the
     one of the store's newest execution.
 
@@ -62,7 +62,7 @@ async def prepare(folder: Path, policy: Sequence[str], db: str | None, say: Call
         say(f"copies {file}")
         await asyncio.to_thread(copy_store, file, store)
     await (await SQLiteStore.open(store)).close()
-    paths = [Path(path).absolute() for path in policy] or await _recorded(store, folder)
+    paths = list(policy) or await _recorded(store, folder)
     compiled = compile_policy([read_source(path) for path in paths])
     say("looks for steps")
     probes = Probes(compiled)

@@ -1,5 +1,5 @@
-"""Steps to try the promises with: what a bundle allows, asks about and denies, found in its own cases, in the steps that
-a store has recorded, and by asking the bundle about the names in its rules."""
+"""Steps to try the promises with: what a bundle allows, asks about and denies, found in its own cases, in the steps
+that a store has recorded, and by asking the bundle about the names in its rules."""
 
 import re
 import time
@@ -10,10 +10,22 @@ from pathlib import Path
 from typing import Any, Final
 
 from rebuno.errors import RebunoError
+from rebuno.kernel import begin_options, check_name
 from rebuno.model import identity
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.step import Kind
-from rebuno.policy import CASES_SUFFIX, Facts, Policy, explain_decision, read_cases, read_source, tree
+from rebuno.policy import (
+    CASES_SUFFIX,
+    Evidence,
+    Facts,
+    History,
+    Policy,
+    explain_decision,
+    read_cases,
+    read_source,
+    tree,
+)  # fmt: skip
+from rebuno_cli.verifying.outcome import DoesNotApplyError
 
 # The agent of the runs of this command, where nothing says otherwise.
 AGENT: Final = "rebuno-verify"
@@ -61,6 +73,11 @@ class Judged:
     probe: Probe
     decision: Decision
 
+    @property
+    def counted(self) -> bool:
+        """Whether a limit or a budget has a word in what becomes of the step."""
+        return any(each.limit is not None or each.budget is not None for each in self.decision.obligations)
+
 
 class Probes:
     """The steps that were found, by the verdict of a policy about them; `tried` counts all that were looked at."""
@@ -75,7 +92,10 @@ class Probes:
         """Takes a step in, if there is room for another one of its rule. What it comes to is told by the evaluator of
         traces, so that the matcher, which the kernel asks, is itself put to the test."""
         try:
+            # What no run could have, a case may have all the same.
             identity.canonical(probe.args)
+            check_name("agent", probe.agent)
+            begin_options(pin=False, deadline=None, workdir=probe.workdir)
             first = self.decide(probe)
             self.tried += 1
             # The evaluator takes its time: few of those that are alike are shown to it.
@@ -94,6 +114,44 @@ class Probes:
         """What the policy decides about a step now."""
         return self.policy.decide(probe.facts(time.time()))
 
+    def allowed(self, times: int) -> Probe:
+        """A step that is allowed so many times in one run, without a limit or a budget.
+
+        Raises:
+            DoesNotApplyError: none was found.
+        """
+        for one in self.of(Verdict.ALLOW):
+            again = all(self._allows_after(one.probe, before) for before in range(1, times))
+            if again and not one.counted:
+                return one.probe
+        raise DoesNotApplyError(
+            f"of the {self.tried} steps that were tried, none is allowed {times} times in a run without a limit"
+        )
+
+    def _allows_after(self, probe: Probe, before: int) -> bool:
+        now = time.time()
+        facts = probe.facts(now)
+        facts.history = History(
+            [
+                Evidence(2 * n, probe.kind, probe.target, probe.args, "done", at=now, ended_at=now, let_in="allowed")
+                for n in range(1, before + 1)
+            ]
+        )
+        return self.policy.decide(facts).verdict is Verdict.ALLOW
+
+    def asked(self, most: int) -> list[Judged]:
+        """Steps that a person is asked about, without a limit or a budget.
+
+        Raises:
+            DoesNotApplyError: none was found.
+        """
+        found = [one for one in self.of(Verdict.APPROVAL) if not one.counted]
+        if not found:
+            raise DoesNotApplyError(
+                f"of the {self.tried} steps that were tried, a person is asked about none without a limit"
+            )
+        return found[:most]
+
     def of(self, verdict: Verdict) -> list[Judged]:
         """The steps of this verdict: those without a limit first, tools before all else, one of each rule and then the
         others."""
@@ -101,8 +159,7 @@ class Probes:
         ranked = []
         for one in self.by_verdict[verdict]:
             rule = one.decision.rule_id
-            limited = any(each.limit is not None or each.budget is not None for each in one.decision.obligations)
-            ranked.append(((limited, one.probe.kind != Kind.TOOL.value, seen[rule]), one))
+            ranked.append(((one.counted, one.probe.kind != Kind.TOOL.value, seen[rule]), one))
             seen[rule] += 1
         return [one for _, one in sorted(ranked, key=lambda pair: pair[0])]
 

@@ -15,6 +15,8 @@ from rebuno_cli.verifying.outcome import DoesNotApplyError, Findings
 
 # The executions of the store whose chains are recomputed.
 _MOST: Final = 1000
+# Of these the first with a step that has succeeded is changed.
+_LOOKED_AT: Final = 50
 
 
 async def chains_verify(bench: Bench, found: Findings) -> None:
@@ -58,11 +60,7 @@ def _other_status(status: str) -> str:
 
 async def changed_rows_are_noticed(bench: Bench, found: Findings) -> None:
     """One row at a time is changed in the copy, of a run of this command and of the newest one of the store."""
-    mark = bench.name("")[: len("verify-00000000")]
-    async with rebuno.operate(bench.store) as operator:
-        executions = await operator.executions(limit=_MOST)
-    own = await _own(bench)
-    theirs = next((one.id for one in executions if not (one.idempotency_key or "").startswith(mark)), None)
+    own, theirs = await _own(bench), await _theirs(bench)
     for execution_id in [own] + ([theirs] if theirs is not None else []):
         for change in _CHANGES:
             with _changed(bench.store, change, execution_id) as was_there:
@@ -80,6 +78,17 @@ async def _own(bench: Bench) -> str:
     async with bench.kernel() as kernel:
         run = await bench.run(kernel, bench.name("changed"), bench.calls("changed", probes[:1]))
     return run.execution.id
+
+
+async def _theirs(bench: Bench) -> str | None:
+    """The newest execution of the store that has steps, else the newest one."""
+    async with rebuno.operate(bench.store) as operator:
+        executions = await operator.executions(limit=_MOST)
+        found = [one.id for one in executions if not (one.idempotency_key or "").startswith(bench.mark)]
+        for execution_id in found[:_LOOKED_AT]:
+            if any(step.status == "succeeded" for step in await operator.steps(execution_id)):
+                return execution_id
+    return found[0] if found else None
 
 
 async def _is_noticed(bench: Bench, execution_id: str) -> bool:

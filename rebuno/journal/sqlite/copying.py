@@ -29,7 +29,7 @@ def copy_store(path: str | Path, to: Path) -> None:
             copy = apsw.Connection(str(to))
         try:
             with named(shown), copy.backup("main", source, "main") as backup:
-                # INVARIANT: one transaction reads all of it, so that writers meanwhile neither stop it nor begin it anew.
+                # INVARIANT: one transaction reads all of it: what others write meanwhile is not seen.
                 source.execute("BEGIN")
                 next(source.execute("SELECT count(*) FROM sqlite_master"))
                 while not backup.done:
