@@ -35,9 +35,9 @@ def verified(outcomes: Sequence[PromiseOutcome], data: dict[str, Any]) -> Iterat
 
 def _head(data: dict[str, Any]) -> str:
     policy, store, steps = data["policy"], data["store"], data["steps"]
-    where = f"a copy of {escape(store['path'], None)}" if store["copied"] else "an empty store"
+    where = f"a copy of {escape(store['path'], None)}" if store["path"] else "an empty store"
     found = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in steps.items())
     head = f"bundle {escape(policy['name'], 100)} ({policy['digest'][:12]}) on {where}; steps to try: {found}"
-    if store["path"] and not store["copied"]:
-        head += "\na database is not copied: `rebuno exec verify` checks its executions one by one"
+    if store["database"]:
+        head += "\na database is not copied; `rebuno exec verify` checks its executions one by one"
     return head

@@ -85,7 +85,7 @@ async def submit(call: Call, notes: Notes, stop: Callable[[], None] | None = Non
 
 
 @dataclass(slots=True)
-class Run:
+class BenchRun:
     """A run of a handler: the execution as it stands, and how each call ended; None where the handler did not come."""
 
     execution: Execution
@@ -128,7 +128,7 @@ class Bench:
         *,
         before: Sequence[Call] = (),
         parallel: bool = True,
-    ) -> Run:
+    ) -> BenchRun:
         """Begins or resumes the run of this name, whose handler makes the calls, all at once or one by one, after those
         `before`, one by one."""
         ends: list[CallEnd | None] = [None] * len(calls)
@@ -148,7 +148,7 @@ class Bench:
 
         probe = calls[0].probe
         execution = await kernel.run(handler, probe.input, id=name, agent=probe.agent, workdir=probe.workdir)
-        return Run(execution, ends)
+        return BenchRun(execution, ends)
 
     def ran(self, calls: Sequence[Call]) -> int:
         """How many bodies of these calls have run, each as often as it did."""

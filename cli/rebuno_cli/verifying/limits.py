@@ -10,8 +10,8 @@ from typing import Any, Final
 from rebuno.model.decision import Verdict
 from rebuno.model.obligation import Budget, Limit, LimitScope, Otherwise
 from rebuno.model.step import Kind
-from rebuno.policy import measured
-from rebuno_cli.verifying.bench import Bench, Run
+from rebuno.policy import measured, tree
+from rebuno_cli.verifying.bench import Bench, BenchRun
 from rebuno_cli.verifying.outcome import DoesNotApplyError, Findings
 from rebuno_cli.verifying.probes import Judged, Probe
 
@@ -27,6 +27,8 @@ _SHARED: Final = (LimitScope.AGENT, LimitScope.GLOBAL, LimitScope.KEY)
 
 async def limits_hold(bench: Bench, found: Findings) -> None:
     """More calls at once than a limit allows, from two runs where they share it: no more run than it says."""
+    if not bench.probes.has(tree.LimitClause):
+        raise DoesNotApplyError("the bundle has no limit")
     limited = list(_limited(bench))
     if not limited:
         raise DoesNotApplyError(f"no limit counts the {bench.probes.tried} steps that were tried")
@@ -87,7 +89,7 @@ async def _fill(bench: Bench, found: Findings, one: Judged, limit: Limit, number
     found.tried.append(f"{said}; {ran} ran")
 
 
-async def _stop(runs: Sequence["asyncio.Task[Run]"]) -> None:
+async def _stop(runs: Sequence["asyncio.Task[BenchRun]"]) -> None:
     for run in runs:
         run.cancel()
     for told in await asyncio.gather(*runs, return_exceptions=True):
@@ -97,6 +99,8 @@ async def _stop(runs: Sequence["asyncio.Task[Run]"]) -> None:
 
 async def budgets_hold(bench: Bench, found: Findings) -> None:
     """A model call that used up the budget, and then several at once: none of these runs."""
+    if not bench.probes.has(tree.BudgetClause):
+        raise DoesNotApplyError("the bundle has no budget")
     budgets: dict[str, tuple[Judged, Budget]] = {}
     for one in bench.probes.of(Verdict.ALLOW):
         for each in one.decision.obligations:

@@ -1,7 +1,7 @@
 """Makes the bench: the copy of the store, the bundle, and the steps to try the promises with."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,13 +21,13 @@ _STEPS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """The bench, and what it was made of: `store` as the user named it (None: none), whether it was `copied`, and how
-    many `executions` it has."""
+class PreparedBench:
+    """The bench, and what it was made of: the file of the `store` (None: an empty one was made), and how many
+    executions are in it. `database` tells that a database was named, which is not copied."""
 
     bench: Bench
-    store: str | None
-    copied: bool
+    store: Path | None
+    database: bool
     executions: int
 
     def to_json(self) -> dict[str, Any]:
@@ -39,14 +39,18 @@ class Prepared:
                 "digest": policy.digest,
                 "files": [str(path) for path in self.bench.paths],
             },
-            "store": {"path": self.store, "copied": self.copied, "executions": self.executions},
+            "store": {
+                "path": None if self.store is None else str(self.store),
+                "database": self.database,
+                "executions": self.executions,
+            },
             "steps": {verdict.value: len(found) for verdict, found in probes.by_verdict.items()},
         }
 
 
-async def prepare(folder: Path, policy: Sequence[Path], db: str | None, say: Callable[[str], None]) -> Prepared:
+async def prepare(folder: Path, policy: Sequence[Path], db: str | None) -> PreparedBench:
     """Copies the store into `folder`, or makes an empty one there, and finds steps. Without `policy` the bundle is the
-    one of the store's newest execution.
+    one of the store's newest execution. A database is left alone.
 
     Raises:
         BundleError: the bundle has errors.
@@ -59,12 +63,12 @@ async def prepare(folder: Path, policy: Sequence[Path], db: str | None, say: Cal
     store = place / "copy.db"
     file = store_file(db) if db else None
     if file is not None:
-        say(f"copies {file}")
         await asyncio.to_thread(copy_store, file, store)
     await (await SQLiteStore.open(store)).close()
+    if db and file is None and not policy:
+        raise ValidationError("name a bundle with `--policy FILE`: a database is not copied, and its bundle not read")
     paths = list(policy) or await _recorded(store, folder)
     compiled = compile_policy([read_source(path) for path in paths])
-    say("looks for steps")
     probes = Probes(compiled)
     for probe in of_cases(paths):
         probes.add(probe)
@@ -73,7 +77,7 @@ async def prepare(folder: Path, policy: Sequence[Path], db: str | None, say: Cal
         probes.add(probe)
     for probe in of_rules(compiled.bundles):
         probes.add(probe)
-    return Prepared(Bench(folder, store, paths, compiled, probes), db, file is not None, executions)
+    return PreparedBench(Bench(folder, store, paths, compiled, probes), file, bool(db) and file is None, executions)
 
 
 async def _of_store(store: Path) -> tuple[list[Probe], int]:

@@ -114,6 +114,11 @@ class Probes:
         """What the policy decides about a step now."""
         return self.policy.decide(probe.facts(time.time()))
 
+    def has(self, *clauses: type) -> bool:
+        """Whether a rule of the policy has a clause of one of these classes."""
+        rules = [one for bundle in self.policy.bundles for one in bundle.statements if isinstance(one, tree.Rule)]
+        return any(isinstance(clause, clauses) for rule in rules for clause in rule.clauses)
+
     def allowed(self, times: int) -> Probe:
         """A step that is allowed so many times in one run, without a limit or a budget.
 

@@ -1,12 +1,16 @@
 """The promises in their order, and the run of all of them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from typing import Final
 
 from rebuno.errors import RebunoError
 from rebuno_cli.verifying import closed, decisions, grants, kills, limits, records
 from rebuno_cli.verifying.bench import Bench
 from rebuno_cli.verifying.outcome import DoesNotApplyError, Findings, PromiseOutcome
+
+# How long one promise may be tried, in seconds.
+LIMIT: Final = 300.0
 
 # INVARIANT: the last one destroys the copy of the store.
 PROMISES: Final[dict[str, tuple[str, Callable[[Bench, Findings], Awaitable[None]]]]] = {
@@ -26,15 +30,21 @@ PROMISES: Final[dict[str, tuple[str, Callable[[Bench, Findings], Awaitable[None]
 }
 
 
-async def verify(bench: Bench) -> AsyncIterator[PromiseOutcome]:
-    """Tries the promises one by one, and says of each what became of it."""
+async def verify(bench: Bench, only: Collection[str] = (), *, limit: float = LIMIT) -> AsyncIterator[PromiseOutcome]:
+    """Tries the promises one by one (those of these ids; none named: all), and says of each what became of it. One that
+    was not tried within `limit` seconds fails."""
     for id, (promise, check) in PROMISES.items():
+        if only and id not in only:
+            continue
         found = Findings()
         outcome, why = "holds", ""
         try:
-            await check(bench, found)
+            async with asyncio.timeout(limit):
+                await check(bench, found)
         except DoesNotApplyError as error:
             outcome, why = "does_not_apply", str(error)
+        except TimeoutError:
+            found.faults.append(f"the check did not end within {limit:g} seconds")
         except (RebunoError, OSError) as error:
             found.faults.append(f"the check ended with {type(error).__name__}: {error}")
         if found.faults:
