@@ -19,7 +19,7 @@ from rebuno.errors import BundleError
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.sqlite.file_watch import FileWatch
 from rebuno.journal.sqlite.marks import Marks
-from rebuno.kernel.core import budgets, grants, settle
+from rebuno.kernel.core import budgets, grants, settle, stops
 from rebuno.kernel.core.effects import Routed
 from rebuno.kernel.core.settle import TABLE, State
 from rebuno.kernel.history.audit import Audit
@@ -71,6 +71,8 @@ def recorded(folder: Path) -> Path:
         async with kernel.open(folder / "agent.db", policy=folder / "shop.rbp") as opened:
             for number in range(3):
                 await opened.run(handler, {"n": number}, id=f"run-{number}", agent="clerk")
+            # In force where the promises are tried it would stop all of them.
+            await opened.operator.stop(everything=True, by="ana")
 
     asyncio.run(made())
     return folder / "agent.db"
@@ -112,7 +114,7 @@ def test_what_does_not_apply_says_why(tmp_path: Path) -> None:
     assert "on an empty store" in ran.out
     assert "the bundle denies none of the 3 steps that were tried" in ran.out
     assert "the bundle has no limit" in ran.out
-    assert "6 hold, 0 fail, 7 do not apply" in ran.out
+    assert "7 hold, 0 fail, 7 do not apply" in ran.out
 
 
 def test_the_bundle_of_the_store(shop: Path) -> None:
@@ -165,6 +167,10 @@ def takes_a_denial_for_a_question(patch: pytest.MonkeyPatch) -> None:
 
 def runs_what_must_be_asked(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(TABLE[State.ABSENT], Verdict.APPROVAL, settle._start_new)
+
+
+def stops_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(stops, "_stops", lambda stop, attempt, step: False)
 
 
 def repeats_what_was_started(patch: pytest.MonkeyPatch) -> None:
@@ -246,6 +252,7 @@ def does_not_look_at_its_file(patch: pytest.MonkeyPatch) -> None:
         ("denied", runs_what_is_denied, "and its body ran"),
         ("denied", takes_a_denial_for_a_question, "is denied, and its call gave"),
         ("asked", runs_what_must_be_asked, "is asked about, and did not wait"),
+        ("stopped", stops_nothing, "its tool was stopped, and"),
         ("at-most-once", repeats_what_was_started, "which ran 2 times"),
         ("replay", replays_something_else, "and its replay gave CallEnd(how='value', said='another')"),
         ("replay", forgets_what_was_done, "its three bodies ran"),

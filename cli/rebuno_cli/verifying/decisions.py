@@ -1,10 +1,20 @@
 """What the bundle denies does not run, and what it asks about waits for a person."""
 
+import asyncio
+import glob
+from typing import Any, Final
+
+import rebuno
+from rebuno.errors import NotFoundError
 from rebuno.model.decision import Verdict
+from rebuno.model.step import Kind
 from rebuno_cli.verifying.bench import Bench
 from rebuno_cli.verifying.outcome import DoesNotApplyError, Findings
+from rebuno_cli.verifying.probes import AGENT
 
-_TRIED = 5
+_TRIED: Final = 5
+# How often a stopped run is looked at, in seconds.
+_LOOKS: Final = 0.05
 
 
 async def denied_does_not_run(bench: Bench, found: Findings) -> None:
@@ -46,3 +56,36 @@ async def asked_waits(bench: Bench, found: Findings) -> None:
             await bench.run(kernel, refused, no)
             found.expect(bench.ran(no) == 0, f"a person refused {probe.named()}, and its body ran")
         found.tried.append(probe.named())
+
+
+async def stopped_does_not_run(bench: Bench, found: Findings) -> None:
+    """A tool, an agent and everything are stopped: an allowed step does not run before the stop is lifted, and then it
+    does."""
+    probe = bench.probes.allowed(1)
+    stops: dict[str, Any] = {"its agent": {"agent": probe.agent}, "everything": {"everything": True}}
+    if probe.kind == Kind.TOOL.value:
+        stops["its tool"] = {"tool": glob.escape(probe.target)}
+    for what, stop in stops.items():
+        name, calls = bench.name("stopped"), bench.calls("stopped", [probe])
+        async with bench.kernel() as kernel:
+            made = await kernel.operator.stop(**stop, by=AGENT)
+            # It waits in its place until that is lifted.
+            running = asyncio.create_task(bench.run(kernel, name, calls))
+            try:
+                while not running.done() and not await _is_held_back(kernel, name):
+                    await asyncio.wait({running}, timeout=_LOOKS)
+                found.expect(bench.ran(calls) == 0, f"{what} was stopped, and {probe.named()} ran")
+            finally:
+                # In force it would be in the way of all further checks.
+                await kernel.operator.lift(made.id, by=AGENT)
+            await running
+        found.expect(bench.ran(calls) == 1, f"the stop of {what} was lifted, and {probe.named()} did not go on")
+        found.tried.append(f"{probe.named()}: {what} stopped, and that lifted")
+
+
+async def _is_held_back(kernel: rebuno.Kernel, name: str) -> bool:
+    try:
+        execution = await kernel.operator.execution(name)
+    except NotFoundError:
+        return False
+    return any("stop_id" in event.payload for event in await kernel.operator.events(execution.id))

@@ -15,7 +15,7 @@ from rebuno.model.decision import Verdict
 from rebuno.policy import Policy, compile_policy, read_source
 from rebuno_cli.verifying.bench import Bench
 from rebuno_cli.verifying.outcome import DoesNotApplyError, Findings
-from rebuno_cli.verifying.probes import Judged, Probe
+from rebuno_cli.verifying.probes import JudgedProbe, Probe
 
 _TRIED: Final = 3
 _LATE: Final = 60.0  # seconds
@@ -70,7 +70,7 @@ async def _later(bench: Bench, late: float) -> AsyncIterator[rebuno.Kernel]:
         await store.close()
 
 
-def _lasts(one: Judged) -> float:
+def _lasts(one: JudgedProbe) -> float:
     times = [each.asking.expires for each in one.decision.obligations if each.asking is not None]
     return float(max([GRANT_LASTS, *(time for time in times if time is not None)]))
 
@@ -132,7 +132,7 @@ def _another(bench: Bench) -> Policy:
         raise DoesNotApplyError("the bundle does not compile with one more comment at its end") from None
 
 
-def _others(bench: Bench, one: Judged) -> Iterator[Probe]:
+def _others(bench: Bench, one: JudgedProbe) -> Iterator[Probe]:
     """The same step with other arguments, of which the same rule asks."""
     for args in _changed(one.probe.args):
         other = one.probe.with_args(args)

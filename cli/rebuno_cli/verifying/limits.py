@@ -13,7 +13,7 @@ from rebuno.model.step import Kind
 from rebuno.policy import measured, tree
 from rebuno_cli.verifying.bench import Bench, BenchRun
 from rebuno_cli.verifying.outcome import DoesNotApplyError, Findings
-from rebuno_cli.verifying.probes import Judged, Probe
+from rebuno_cli.verifying.probes import JudgedProbe, Probe
 
 # Calls beyond the limit, and the largest number of calls that are made to fill one.
 _MORE: Final = 3
@@ -43,7 +43,7 @@ async def limits_hold(bench: Bench, found: Findings) -> None:
         raise DoesNotApplyError(f"no limit can be filled with {_MOST} calls: {', '.join(large)}")
 
 
-def _limited(bench: Bench) -> Iterator[tuple[Judged, Limit]]:
+def _limited(bench: Bench) -> Iterator[tuple[JudgedProbe, Limit]]:
     seen = set()
     for one in bench.probes.of(Verdict.ALLOW):
         limits = [each.limit for each in one.decision.obligations if each.limit is not None]
@@ -67,7 +67,7 @@ def _needed(probe: Probe, limit: Limit) -> int | None:
     return int(Decimal(str(limit.number)) / amount) + _MORE if amount > 0 else None
 
 
-async def _fill(bench: Bench, found: Findings, one: Judged, limit: Limit, number: int) -> None:
+async def _fill(bench: Bench, found: Findings, one: JudgedProbe, limit: Limit, number: int) -> None:
     probe, amount = one.probe, _amount(one.probe, limit)
     calls = bench.calls("limited", [probe] * number)
     parts = [calls[::2], calls[1::2]] if limit.scope in _SHARED else [calls]
@@ -101,7 +101,7 @@ async def budgets_hold(bench: Bench, found: Findings) -> None:
     """A model call that used up the budget, and then several at once: none of these runs."""
     if not bench.probes.has(tree.BudgetClause):
         raise DoesNotApplyError("the bundle has no budget")
-    budgets: dict[str, tuple[Judged, Budget]] = {}
+    budgets: dict[str, tuple[JudgedProbe, Budget]] = {}
     for one in bench.probes.of(Verdict.ALLOW):
         for each in one.decision.obligations:
             if each.budget is not None and one.probe.kind == Kind.LLM.value:

@@ -13,7 +13,7 @@ from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.sqlite.copying import copy_store
 from rebuno.policy import Policy, compile_policy, read_source, restore_policy
 from rebuno_cli.verifying.bench import Bench
-from rebuno_cli.verifying.probes import Probe, Probes, of_cases, of_rules
+from rebuno_cli.verifying.probes import AGENT, Probe, Probes, of_cases, of_rules
 
 # The newest executions of the store whose steps are tried.
 _EXECUTIONS: Final = 200
@@ -84,6 +84,9 @@ async def _of_store(store: Path) -> tuple[list[Probe], int]:
     """The recorded steps as probes, and how many executions there are."""
     found: list[Probe] = []
     async with rebuno.operate(store) as operator:
+        # What is stopped in the store would be in the way of what is tried in the copy.
+        for stop in await operator.stops():
+            await operator.lift(stop.id, by=AGENT)
         executions = await operator.executions(limit=_EXECUTIONS + 1)
         for one in executions[:_EXECUTIONS]:
             for step in await operator.steps(one.id):

@@ -67,7 +67,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedProbe:
     """A probe and what the bundle decides about it."""
 
     probe: Probe
@@ -84,7 +84,7 @@ class Probes:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.by_verdict: dict[Verdict, list[Judged]] = {verdict: [] for verdict in Verdict}
+        self.by_verdict: dict[Verdict, list[JudgedProbe]] = {verdict: [] for verdict in Verdict}
         self.tried = 0
         self._alike: Counter[tuple[str, ...]] = Counter()
 
@@ -108,7 +108,7 @@ class Probes:
             return
         found = self.by_verdict[decision.verdict]
         if all((one.probe.target, one.probe.args) != (probe.target, probe.args) for one in found):
-            found.append(Judged(probe, decision))
+            found.append(JudgedProbe(probe, decision))
 
     def decide(self, probe: Probe) -> Decision:
         """What the policy decides about a step now."""
@@ -144,7 +144,7 @@ class Probes:
         )
         return self.policy.decide(facts).verdict is Verdict.ALLOW
 
-    def asked(self, most: int) -> list[Judged]:
+    def asked(self, most: int) -> list[JudgedProbe]:
         """Steps that a person is asked about, without a limit or a budget.
 
         Raises:
@@ -157,7 +157,7 @@ class Probes:
             )
         return found[:most]
 
-    def of(self, verdict: Verdict) -> list[Judged]:
+    def of(self, verdict: Verdict) -> list[JudgedProbe]:
         """The steps of this verdict: those without a limit first, tools before all else, one of each rule and then the
         others."""
         seen: Counter[str] = Counter()

@@ -16,6 +16,7 @@ LIMIT: Final = 300.0
 PROMISES: Final[dict[str, tuple[str, Callable[[Bench, Findings], Awaitable[None]]]]] = {
     "denied": ("A denied step does not run.", decisions.denied_does_not_run),
     "asked": ("A step that needs an approval waits for it, and runs once after it.", decisions.asked_waits),
+    "stopped": ("What is stopped does not run until that is lifted.", decisions.stopped_does_not_run),
     "at-most-once": ("A step that is at_most_once does not run again after a kill -9.", kills.at_most_once),
     "replay": ("A replay gives the recorded results and runs nothing.", kills.replay_gives_what_is_recorded),
     "expired-grant": ("A grant that is too old does not hold.", grants.expired_grant),
