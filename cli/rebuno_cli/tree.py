@@ -94,6 +94,7 @@ _NOUNS: Final = {
 }
 _OTHERS: Final = {
     "effects": "effects:effects",
+    "verify": "verify:verify",
     "limits": "limits:limits",
     "stop": "stops:stop",
     "dev": "serve.dev:dev",
