@@ -16,7 +16,7 @@ from rebuno.sdk.origins import brief, server_origin
 from rebuno.sdk.tool import wrapped
 
 # What clients say where the server gave no answer: the connection closed, the time was up.
-_UNANSWERED: Final = frozenset({-32000, -32001})
+UNANSWERED: Final = frozenset({-32000, -32001})
 
 # INVARIANT: without a dot, so that the name of a tool tells its server; without `__`, which stands for the dot where
 # a host takes none.
@@ -129,7 +129,7 @@ def wrap_mcp_tool(
         except RebunoError:
             raise
         except Exception as error:  # every client has its own: only an error that the server answered with is known
-            if _answered(error):
+            if is_answered(error):
                 raise
             raise OutcomeUnknownError(
                 f"no answer from the MCP server, and the tool may have acted: {type(error).__name__}: {text_of(error)}"
@@ -178,9 +178,10 @@ def _hinted(descriptor: Any) -> Idempotency:
     return Idempotency.SAFE if repeatable else Idempotency.ONCE
 
 
-def _answered(error: Exception) -> bool:
+def is_answered(error: Exception) -> bool:
+    """Whether an MCP client's error is one that the server answered with."""
     code = getattr(error, "code", None)
-    return isinstance(code, int) and code < 0 and code not in _UNANSWERED
+    return isinstance(code, int) and code < 0 and code not in UNANSWERED
 
 
 def _plain(result: Any) -> Any:

@@ -25,6 +25,7 @@ MARKED: Final = {
     # A test, or all of the file, takes more than about two seconds of the processor.
     "slow": (
         "acceptance/test_claims.py",
+        "adapters",
         "cases/test_bounds.py",
         "cases/test_calls.py",
         "cases/test_commands.py",
@@ -32,6 +33,7 @@ MARKED: Final = {
         "cli/test_served_commands.py",
         "cli/test_shown.py",
         "cli/test_store_commands.py",
+        "cli/test_verify.py",
         "embedded/test_busy_runs.py",
         "embedded/test_cancelled_runs.py",
         "embedded/test_long_runs.py",
@@ -62,6 +64,7 @@ MARKED: Final = {
         "policy/facets/test_url.py",
         "policy/facets/test_url_clients.py",
         "policy/proving",
+        "policy/suggest/test_properties.py",
         "policy/test_agentdojo.py",
         "policy/test_characters.py",
         "policy/test_check.py",
@@ -88,6 +91,10 @@ MARKED: Final = {
     # Programs that are started, and mostly killed.
     "process": (
         "acceptance",
+        "adapters/test_claude_agent.py",
+        "adapters/test_examples.py",
+        "adapters/test_guard.py",
+        "adapters/test_missing_extras.py",
         "benchmarks",
         "cases/test_answers.py",
         "cases/test_identities.py",
@@ -99,6 +106,7 @@ MARKED: Final = {
         "cli/test_exit_codes.py",
         "cli/test_golden.py",
         "cli/test_policy_test.py",
+        "cli/test_verify.py",
         "docs/test_facets.py",
         "docs/test_llm.py",
         "docs/test_pages.py",

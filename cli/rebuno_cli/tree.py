@@ -20,6 +20,7 @@ _NOUNS: Final = {
             "prove": "prove:prove",
             "diff": "diff:diff",
             "shadow": "shadow:shadow",
+            "suggest": "suggest:suggest",
             "explain": "explain:explain",
             "fmt": "fmt:fmt",
             "ast": "ast:ast",
@@ -93,6 +94,7 @@ _NOUNS: Final = {
 }
 _OTHERS: Final = {
     "effects": "effects:effects",
+    "verify": "verify:verify",
     "limits": "limits:limits",
     "stop": "stops:stop",
     "dev": "serve.dev:dev",

@@ -28,7 +28,7 @@ class Checked:
 
 
 @dataclass(slots=True)
-class _Log:
+class _Told:
     seq: int
     hash: bytes
     open: int = field(default=0)
@@ -36,7 +36,7 @@ class _Log:
 
 def check(lines: Iterable[str], key: "Ed25519PublicKey | None") -> Checked:
     """Recomputes every hash, and checks each head against the events before it and, with a key, its signature."""
-    found, logs, before = Checked(), dict[str, _Log](), ""
+    found, logs, before = Checked(), dict[str, _Told](), ""
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -63,13 +63,13 @@ def check(lines: Iterable[str], key: "Ed25519PublicKey | None") -> Checked:
     return found
 
 
-def _event(line: dict[str, Any], logs: dict[str, _Log]) -> str:
+def _event(line: dict[str, Any], logs: dict[str, _Told]) -> str:
     execution, seq, previous = str(line["execution"]), int(line["seq"]), bytes.fromhex(line["previous"])
     log = logs.get(execution)
     if log is None:
         if seq == 1 and any(previous):
             return f"event 1 of execution `{execution}` follows another one"
-        log = logs[execution] = _Log(seq - 1, previous)
+        log = logs[execution] = _Told(seq - 1, previous)
     if seq != log.seq + 1:
         return f"event {log.seq + 1} of execution `{execution}` is missing, event {seq} follows"
     if previous != log.hash:
@@ -81,7 +81,7 @@ def _event(line: dict[str, Any], logs: dict[str, _Log]) -> str:
     return ""
 
 
-def _head(line: dict[str, Any], logs: dict[str, _Log], key: "Ed25519PublicKey | None", before: str) -> str:
+def _head(line: dict[str, Any], logs: dict[str, _Told], key: "Ed25519PublicKey | None", before: str) -> str:
     execution, log = str(line["execution"]), logs.get(str(line["execution"]))
     if log is None or (log.seq, log.hash) != (line["seq"], bytes.fromhex(line["hash"])):
         return f"the head of execution `{execution}` is not its newest event in this file"

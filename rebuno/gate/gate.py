@@ -202,6 +202,10 @@ class Gate:
                     await opened.end()
                 self._forget(key)
 
+    async def let_go(self, session: str, agent: str) -> None:
+        """Lets another process have a session. What runs in it stays as it is, and the next call takes it up again."""
+        await self._let_go((agent, session))
+
     async def idle(self, *, seconds: float) -> int:
         """Completes the sessions of this gate's agents that had no call for so long; how many. Lets others have those
         that had none for ten minutes."""
@@ -331,7 +335,7 @@ class Gate:
         answer, step = judged.answer, judged.step
         match answer.kind:
             case AnswerKind.PROCEED if step is not None:
-                return Allow(step.step_id, _observed(judged))
+                return Allow(step.step_id, _observed(judged), step.approval_id or "")
             case AnswerKind.REPLAY if step is not None:
                 if answer.error is not None or step.status is not StepStatus.SUCCEEDED:
                     error = identity.parse(answer.error) if answer.error else {"reason": step.status.value}

@@ -1,5 +1,6 @@
 """What is answered to a call."""
 
+from dataclasses import field
 from enum import Enum
 from typing import Any, Final
 
@@ -18,10 +19,11 @@ UNSET: Final = Unset.UNSET
 @dataclass(frozen=True, slots=True)
 class Allow:
     """The call may run, now and once. `observed` is what would have been said instead where the policy is not enforced
-    (`deny: …`, `require approval: …`), otherwise empty."""
+    (`deny: …`, `require approval: …`), otherwise empty. `approval_id` is the question whose grant lets it run."""
 
     step_id: str
     observed: str = ""
+    approval_id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

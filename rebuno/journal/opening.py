@@ -32,6 +32,18 @@ async def open_store(where: str | Path, *, create: bool = True, serving: bool = 
     return await SQLiteStore.open(_file(where), create=create, serving=serving)
 
 
+def store_file(where: str) -> Path | None:
+    """The file of the store at a path or a URL; None for a database.
+
+    Raises:
+        StoreUnreachable: it names no store.
+    """
+    scheme = _SCHEME.match(where)
+    if scheme is not None and scheme[1].lower() in ("postgresql", "postgres"):
+        return None
+    return Path(_file(where))
+
+
 async def _postgres(url: str, create: bool) -> ServedStore:
     # Its driver is an extra, and heavy: who has a file does not load it.
     try:

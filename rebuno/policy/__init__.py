@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from rebuno.policy.proving.solving import Proof
     from rebuno.policy.proving.suites import ProofsReport, SuiteProof, claims_in, prove_suites
     from rebuno.policy.restore import restore_policy, texts_make_policy
+    from rebuno.policy.suggest.hints import Hints, read_hints
+    from rebuno.policy.suggest.suggest import Suggestion, suggest_bundle
     from rebuno.policy.syntax import tree
     from rebuno.policy.syntax.diagnostics import Diagnostic, Severity
     from rebuno.policy.syntax.keywords import (
@@ -215,6 +217,8 @@ _MODULES: Final = {
         "restore_policy",
         "texts_make_policy",
     ),
+    "suggest.hints": ("Hints", "read_hints"),
+    "suggest.suggest": ("Suggestion", "suggest_bundle"),
     "syntax.diagnostics": (
         "Diagnostic",
         "Severity",
@@ -359,6 +363,7 @@ __all__ = [
     "Evidence",
     "Facet",
     "Facts",
+    "Hints",
     "History",
     "HistoryDependencies",
     "KnownProgram",
@@ -385,6 +390,7 @@ __all__ = [
     "Source",
     "Span",
     "StepFactsNeeded",
+    "Suggestion",
     "SuiteCheck",
     "SuiteProof",
     "SuiteResult",
@@ -429,6 +435,7 @@ __all__ = [
     "prove_suites",
     "random_steps",
     "read_cases",
+    "read_hints",
     "read_long_texts",
     "read_soft_roots",
     "read_source",
@@ -446,6 +453,7 @@ __all__ = [
     "source_tokens",
     "step_facts_needed",
     "steps_to_try",
+    "suggest_bundle",
     "text_readers",
     "texts_make_policy",
     "tree",

@@ -71,6 +71,30 @@ async def held(kernel: rebuno.Kernel, ref: str) -> None:
         await asyncio.sleep(0)
 
 
+@in_loop
+async def test_a_step_that_is_held_back_on_the_short_way_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is stopped was read a moment ago, so that nothing is awaited before the step is routed."""
+    monkeypatch.setattr(stops, "FRESH", 60.0)
+
+    async def local() -> Any:
+        return await rebuno.step("calc", lambda: ran.append("calc"))
+
+    async with opened(tmp_path) as kernel:
+        made = await kernel.operator.stop(agent="shop", by="ana")
+        await stops.look(kernel._core.store)
+        running = asyncio.create_task(kernel.run(local, id="run", agent="shop"))
+        async with asyncio.timeout(30):
+            await held(kernel, "run")
+        assert ran == []
+        await kernel.operator.lift(made.id, by="ana")
+        stops.of(kernel._core.store).read_at = float("-inf")
+        assert (await running).status == "completed"
+        assert ran == ["calc"]
+        assert len((await kernel.operator.story("run")).kept_out) == 1
+
+
 @pytest.mark.parametrize(
     ("what", "before"),
     [

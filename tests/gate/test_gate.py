@@ -224,6 +224,21 @@ async def test_another_process_goes_on(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_what_a_limit_kept_out_is_judged_anew(tmp_path: Path) -> None:
+    """Nothing of it is recorded, in this process and in the next."""
+    async with gate(tmp_path) as opened:
+        assert isinstance(await opened.judge(S, "1", "mail", {}, AGENT), Allow)
+        assert isinstance(await opened.judge(S, "2", "mail", {}, AGENT), Deny)
+        assert isinstance(await opened.judge(S, "2", "mail", {}, AGENT), Deny)
+    async with gate(tmp_path) as opened:
+        denied = await opened.judge(S, "2", "mail", {}, AGENT)
+        assert isinstance(denied, Deny)
+        assert denied.rule_id == "few"
+        assert not await opened.settle(S, "2", AGENT, result=None)
+        await intact(opened, S)
+
+
+@in_loop
 async def test_two_gates_on_one_store(tmp_path: Path) -> None:
     """The session of a live process is nobody else's; others are."""
     async with gate(tmp_path) as first, gate(tmp_path) as second:

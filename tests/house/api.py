@@ -12,7 +12,7 @@ import griffe
 from tests.house.project import ROOT
 
 FILE: Final = Path(__file__).with_name("api.txt")
-MODULES: Final = ("rebuno", "rebuno.policy", "rebuno.kernel", "rebuno.types", "rebuno.testing")
+MODULES: Final = ("rebuno", "rebuno.policy", "rebuno.kernel", "rebuno.types", "rebuno.testing", "rebuno.adapters")
 
 
 def text() -> str:

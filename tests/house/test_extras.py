@@ -112,7 +112,9 @@ def test_a_plain_installation_is_small() -> None:
 
 
 def test_the_environment_for_development_has_every_extra() -> None:
-    """Each is tested."""
+    """Each is tested. What does not go beside the others is installed after them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    extras = ",".join(sorted(project["project"]["optional-dependencies"]))
-    assert f"rebuno-kernel[{extras}]" in project["dependency-groups"]["dev"]
+    extras = project["project"]["optional-dependencies"]
+    (apart,) = extras.pop("strands")
+    assert f"rebuno-kernel[{','.join(sorted(extras))}]" in project["dependency-groups"]["dev"]
+    assert f"--no-deps '{apart}'" in (ROOT / ".ci" / "install").read_text(encoding="utf-8")

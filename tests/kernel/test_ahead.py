@@ -9,6 +9,7 @@ import pytest
 
 import rebuno
 from rebuno.errors import ValidationError
+from rebuno.journal.records import StepRow
 from rebuno.kernel.core import recorded_steps
 from rebuno.kernel.core.recorded_steps import RecordedSteps
 from rebuno.policy import compile_text
@@ -55,7 +56,7 @@ async def one(n: Any, name: str = "n") -> Any:
 
 
 async def twice(
-    path: Path, first: Callable[[], Awaitable[Any]], then: Callable[[], Awaitable[Any]]
+    path: Path, first: Callable[[], Awaitable[Any]], then: Callable[[], Awaitable[Any]], *, policy: str = OPEN
 ) -> tuple[rebuno.Execution, list[dict[str, Any]]]:
     """A handler that dies at its end and another that resumes its run: how that ended, and in which ways it went
     another way."""
@@ -69,7 +70,7 @@ async def twice(
             raise Crash
         return value
 
-    async with rebuno.open(path / "a.db", policy=compile_text(OPEN)) as kernel:
+    async with rebuno.open(path / "a.db", policy=compile_text(policy)) as kernel:
         with pytest.raises(Crash):
             await kernel.run(handler, id="run", agent="agent")
         ran.clear()
@@ -89,6 +90,26 @@ async def test_the_recorded_order_is_gone_through_as_it_was_read(tmp_path: Path,
     ended, diverged = await twice(tmp_path, in_order, in_order)
     assert ended.output == [n if n % 3 else 0 for n in range(MANY)]
     assert (ended.replayed, ran, diverged, anew) == (MANY, [], [], [])
+
+
+@in_loop
+async def test_pages_wait_for_a_handler_that_is_slower_than_its_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a policy looks back on steps, so that pages are read whole: two of them at a time are in memory."""
+    most = 0
+    whole = RecordedSteps._take
+
+    def noted(self: RecordedSteps, page: list[StepRow]) -> None:
+        nonlocal most
+        whole(self, page)
+        most = max(most, len(self.steps))
+
+    monkeypatch.setattr(RecordedSteps, "_take", noted)
+    looks_back = OPEN + 'rule twice { deny tool "t" when after local "n" }'
+    ended, _ = await twice(tmp_path, in_order, in_order, policy=looks_back)
+    assert (ended.replayed, ran) == (MANY, [])
+    assert recorded_steps.PAGE < most <= 2 * recorded_steps.PAGE
 
 
 @in_loop

@@ -10,12 +10,13 @@ import rebuno.kernel.core
 from rebuno.kernel.core.decide import stricter
 from rebuno.kernel.core.divergence import OthersNeeded
 from rebuno.kernel.core.effects import Identified, Need, Routed
-from rebuno.kernel.core.heavy import ForesightNeeded, JudgementNeeded
+from rebuno.kernel.core.heavy import LONG_PAST, ForesightNeeded, JudgementNeeded
 from rebuno.kernel.core.identify import identify
 from rebuno.kernel.core.limits import PlacesNeeded
 from rebuno.kernel.core.recorded_steps import PAGE
 from rebuno.kernel.core.settle import TABLE, State
 from rebuno.kernel.core.submit import route
+from rebuno.kernel.lifecycle.say import say
 from rebuno.model.answer import AnswerKind, Submission
 from rebuno.model.decision import Verdict
 from rebuno.policy import compile_text
@@ -171,6 +172,23 @@ def test_a_long_text_is_decided_about_beside_the_loop_first(play: Play) -> None:
         known = _identified(b, _act('{"text":"' + "x" * 70_000 + '"}'))
         routed, met = await _met(b, known)
         assert (routed.answer.kind, met[-1:]) == (AnswerKind.REPLAY, [JudgementNeeded])
+
+    play(scenario)
+
+
+def test_a_short_step_after_long_words_of_the_user_is_decided_about_beside_the_loop(play: Play) -> None:
+    """What the user wrote counts as the past does, where the bundle seeks in it."""
+    seeks = compile_text('bundle b\nknown said = turns\nrule act { allow tool "act" when args.to in said }')
+
+    async def scenario(b: Bench) -> None:
+        await b.begin(seeks)
+        step = _identified(b, _act('{"to":"ana"}'))
+        assert isinstance(route(b.attempt, step), Routed)
+        await say(b.store, b.attempt.execution.id, "pay ana " * (LONG_PAST // 8 + 1))
+        await b.begin(seeks)
+        assert b.attempt.recorded.weight < LONG_PAST < b.attempt.background.weight
+        routed, met = await _met(b, step)
+        assert (routed.answer.kind, met[-1:]) == (AnswerKind.PROCEED, [ForesightNeeded])
 
     play(scenario)
 

@@ -195,8 +195,10 @@ def test_a_coroutine_that_a_cancelled_plain_handler_returns_is_closed() -> None:
         go_on.set()
 
     play(scenario)
-    while inspect.getcoroutinestate(unheard) != inspect.CORO_CLOSED:
-        # Its thread may outlive the kernel for a moment.
+    # Its thread may outlive the kernel for a moment.
+    limit = time.monotonic() + 30
+    while (state := inspect.getcoroutinestate(unheard)) != inspect.CORO_CLOSED:
+        assert time.monotonic() < limit, f"nobody closed the coroutine that the handler returned: {state}"
         time.sleep(0.001)
 
 

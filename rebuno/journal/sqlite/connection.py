@@ -81,6 +81,28 @@ def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> 
     return connection
 
 
+def connect_unchanged(path: str, *, patience: Patience) -> apsw.Connection:
+    """An open connection to the store at `path`, of which nothing is written and no schema is brought up to date.
+    Raises as `connect` without `create` does."""
+    _check_library(path)
+    with named(path):
+        _is_new(Path(path), path, create=False)
+        may_write = _may_write(Path(path), path, create=False)
+        _check_beside(Path(path), path)
+        check_pair(Path(path).resolve(), path, None)
+        # Who may write opens it so: one who only reads leaves the files beside it behind.
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE if may_write else apsw.SQLITE_OPEN_READONLY)
+        try:
+            connection.set_busy_handler(patience)
+            connection.pragma("query_only", True)
+            if _recognise(connection, path) == 0:
+                raise _emptied(path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
 def _check_library(path: str) -> None:
     version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
     if version < OLDEST_SQLITE:

@@ -266,10 +266,13 @@ async def rest(attempt: Attempt, step: Identified, due: float) -> None:
 
 def remember(attempt: Attempt, step_id: str, answer: Answer, committed: "asyncio.Future[int]") -> None:
     """Keeps in mind, once that is on the disk, that a step was parked, or that it was refused and may begin anew."""
-    if committed.cancelled() or committed.exception() is not None or attempt.parked is None:
+    if committed.cancelled() or committed.exception() is not None:
         return
     if answer.rule_id == STOPPED:
         # It waits for no place.
+        attempt.held_back.add(step_id)
+        return
+    if attempt.parked is None:
         return
     if answer.kind is AnswerKind.PARKED:
         attempt.parked[step_id] = attempt.store.now()

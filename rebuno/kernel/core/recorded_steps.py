@@ -329,6 +329,9 @@ class RecordedSteps:
         """Takes the next page, if it has been read meanwhile and nobody waits for it."""
         if self._next is None or not self._next.done() or self._reading.locked():
             return False
+        # The handler has a page to go through yet. A store is quicker than a handler: else all would be in memory.
+        if self._whole > PAGE:
+            return False
         if self._next.cancelled() or self._next.exception():
             return False
         page = self._next.result()

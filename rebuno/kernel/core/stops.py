@@ -99,7 +99,6 @@ def held_back(attempt: "Attempt", step: Identified, known: StepRow | None) -> Ro
     answer = Answer(AnswerKind.PARKED, reason=reason, rule_id=STOPPED, due=attempt.store.now() + LOOK)
     if step.step_id in attempt.held_back:
         return Routed(answer)
-    attempt.held_back.add(step.step_id)
     return Routed(answer, Effects((events.stopped(step, reason, digest=attempt.policy.digest, stop_id=stop.id),), ()))
 
 

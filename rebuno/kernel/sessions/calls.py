@@ -19,7 +19,7 @@ def named(effects: Effects, call_id: str, raw: Any) -> Effects:
     """The effects with the call in the first event of its step: its id, and the call as the host wrote it. A step that
     starts though it was not let in says so too."""
     first = effects.events[0]
-    if not first.type.startswith(_FAMILY):
+    if not _of_recorded(first.type):
         return effects
     said: dict[str, Any] = {"id": call_id}
     if raw is not None:
@@ -31,6 +31,11 @@ def named(effects: Effects, call_id: str, raw: Any) -> Effects:
         more |= observed(step.verdict, step.approval_id)
     events = (NewEvent(first.type, {**payload_of(first), **more}, first.occurred_at), *effects.events[1:])
     return replace(effects, events=events)
+
+
+def _of_recorded(type: str) -> bool:
+    # What a limit or a stop kept out is no step: asked again, the call is judged anew.
+    return type.startswith(_FAMILY) and type != "step.rate_limited"
 
 
 def observed(verdict: str, approval_id: str) -> dict[str, str]:
@@ -56,7 +61,7 @@ async def read(store: Store, execution_id: str) -> dict[str, str]:
     after = 0
     while page := await store.events(execution_id, after=after):
         for event in page:
-            call = event.payload.get("call") if event.type.startswith(_FAMILY) else None
+            call = event.payload.get("call") if _of_recorded(event.type) else None
             if isinstance(call, dict) and isinstance(call.get("id"), str):
                 step_id = str(event.payload.get("step_id"))
                 found[call["id"]], owners[step_id] = step_id, call["id"]

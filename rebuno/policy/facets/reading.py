@@ -234,6 +234,8 @@ class Facet:
     `with_text` makes the facet of `NAME "…" of`, and raises a `ValueError` whose message the checker prints. The name
     of that facet is its own and the text, as in `FacetWithText.text`. None for a facet that takes no text.
 
+    `of_unreadable` is what the facet reads from a value that another facet or a path could not read.
+
     `ahead` belongs to a facet that needs milliseconds for a long text. It reads a text in any thread and caches the
     result, so that a later `read` of the same text is fast.
     """
@@ -252,6 +254,7 @@ class Facet:
     structural: bool = False
     commands: bool = False
     perhaps: bool = False
+    of_unreadable: Any = UNREADABLE
     pattern: Callable[[str, PathContext], Any] | None = None
     network: Callable[[str, PathContext], Any] | None = None
     under: Callable[[Any, Any], Tri] | None = None

@@ -129,7 +129,7 @@ def through(chain: Sequence[Facet], values: list[Any], context: PathContext, *, 
             if kind is Placed and not facet.placed:
                 value = value.text
             if value is UNREADABLE:
-                found.append(UNREADABLE)
+                found.append(facet.of_unreadable)
             elif absent(value) and not (facet.sees_empty and type(value) is list):
                 found.append(MISSING)
             else:

@@ -41,3 +41,13 @@ def answer(test: str, command: str) -> str:
 def test_what_is_unread_is_perhaps_an_effect(test: str, answers: str) -> None:
     """Of each kind, and perhaps none: not even `given` is sure of it."""
     assert [answer(test, command) for command in COMMANDS] == answers.split()
+
+
+@pytest.mark.parametrize("command", ["source a && cat b", "$x a", 'cat "', "cat $x; source a"])
+def test_what_hides_its_program_has_an_unread_part_for_sure(command: str) -> None:
+    """So a deny rule that asks for `unread of it missing` leaves it to the rules that ask a person."""
+    reads = 'any read_path of it in ["/etc/p"]'
+    assert answer("any command of args.c has (unread of it given)", command) == "yes"
+    assert answer("every command of args.c has (unread of it missing)", command) == "no"
+    assert answer(f"any command of args.c has (unread of it missing and {reads})", command) == "no"
+    assert answer(f"any command of args.c has ({reads})", command) == "maybe"

@@ -49,6 +49,8 @@ def _short(one: Any) -> str:
         ("a <<'E'\n$(b)\nE\ne", ["a", "e"]),  # a quoted delimiter: data
         ("a <<-E\n\tx\n\tE\nb", ["a", "b"]),
         ("a <<E && b\nx\nE\nc", ["a", "b", "c"]),
+        ("a - <<E && b - x\n- <<F $(c)\nE\nd", ["a -", "b - x", "c", "d"]),
+        ("a - <<< $(b)", ["a -", "b"]),
         ("a <<< $(b)", ["a", "b"]),
         ("a > $(b)", ["a >", "b"]),
         ("echo '$(a)' \"\\$(b)\" \\; '&& c'", ["echo $(a) $(b) ; && c"]),  # words in quotes are data

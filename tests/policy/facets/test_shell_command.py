@@ -120,6 +120,12 @@ def test_the_words_of_a_command() -> None:
     assert list(one.elements()) == [UNREADABLE, "a b", UNREADABLE]
 
 
+def test_a_dash_before_a_text_is_a_word() -> None:
+    """The parser loses it there."""
+    (one,) = COMMAND.read("git commit -F - <<E\nx\nE", AROUND)
+    assert list(one.elements()) == ["git", "commit", "-F", "-"]
+
+
 @pytest.mark.parametrize(
     ("text", "name", "answer"),
     [

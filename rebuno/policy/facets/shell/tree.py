@@ -42,6 +42,8 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _PIPE: Final = re.compile(rb"(?<!\|)\|(?!\|)")
 _NEVER_GLUED: Final = (b"", b" ", b"\t", b"-", b"&")
 _LOOK_BACK: Final = 64
+# The parser loses the word `-` before a redirect of this kind.
+_DASH_BEFORE_TEXT: Final = re.compile(rb"(?<=[ \t])-(?=[ \t]*<<)")
 _DIGITS: Final = re.compile(rb"(?:^|[\s;&|()<>])[0-9]+\Z")
 _SECOND: Final = re.compile(rb"(?:\\\n)*\(")
 _SPACE: Final = re.compile(rb"[ \t\n]*")
@@ -95,7 +97,8 @@ class ShellSource:
         # The parser's way out of an error can take quadratic time where pipes have piled up before it.
         if len(_PIPE.findall(self.data)) > MAX_PIPES:
             raise UncertainShellError
-        self.root = _parse(self.data)
+        # INVARIANT: the tree is that of a text of the same length, and all words are taken from `data`.
+        self.root = _parse(_DASH_BEFORE_TEXT.sub(b"_", self.data))
 
     def text(self, node: Node) -> bytes:
         """What stands at a node."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from rebuno.policy.facets.path import facets as paths
 from rebuno.policy.facets.path.globs import PathGlob
 from rebuno.policy.facets.reading import Facet, PathContext, Perhaps, UncertainReading
-from rebuno.policy.facets.shell.command import Command
+from rebuno.policy.facets.shell.command import HIDDEN, Command, Hidden
 from rebuno.policy.facets.shell.effects.effects import CommandEffects, command_effects, text_effects
 from rebuno.policy.facets.shell.effects.found import EffectKind
 from rebuno.policy.facets.shell.effects.readings import UNKNOWN, PlacedEffects, ProgramName, both, placed
@@ -60,6 +60,8 @@ def _reader(kind: EffectKind) -> Callable[[Any, PathContext], Any]:
 
 
 def _unread(value: Any, context: PathContext) -> Any:
+    if type(value) is Hidden:
+        return [value]
     if type(value) is not str and type(value) is not Command:
         return UNREADABLE
     found = effects_of(value, context)
@@ -158,6 +160,8 @@ FACETS: Final = (
         many=True,
         commands=True,
         begins=True,
+        # INVARIANT: a command that cannot be taken from its text has an unread part for sure.
+        of_unreadable=HIDDEN,
         ahead=read_shell,
     ),
 )
