@@ -64,6 +64,7 @@ bench: $(VENV)/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/history.py
 	$(BIN)/python benchmarks/load.py
 	$(BIN)/python benchmarks/steps.py
+	$(BIN)/python benchmarks/hook.py
 	$(BIN)/python benchmarks/agentdojo.py
 	$(BIN)/python benchmarks/agentdyn.py
 	$(BIN)/python benchmarks/tau2.py

@@ -238,6 +238,14 @@ def test_where_the_place_of_the_judge_is_taken_the_call_is_judged_without_one(
     assert judges(home) == []
 
 
+def test_a_judge_whose_folder_others_may_enter_lets_go_of_its_sessions(home: JudgeHome) -> None:
+    """No client comes to it any more; a call that is judged without one gets its session, and its answer."""
+    assert decision(home.hook(shell("ls", "a"), REBUNO_JUDGE_IDLE="2")) == "allow"
+    home.judge.chmod(0o755)
+    assert decision(home.hook(shell("ls", "b"))) == "allow"
+    until(lambda: not judges(home))
+
+
 def test_without_any_folder_the_call_is_judged_all_the_same(home: JudgeHome) -> None:
     """No judge can be had there; the policy is named on the command line."""
     options = ["--policy", str(home.folder / "small.rbp"), "--db", str(home.folder / "here.db")]

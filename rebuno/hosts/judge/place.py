@@ -34,8 +34,7 @@ class JudgeFolder:
             self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
             raise JudgeError(f"the folder {path} of the judge cannot be opened: {error.strerror}") from None
-        found = os.fstat(self._folder)
-        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        if not _is_private(self._folder):
             os.close(self._folder)
             raise JudgeError(f"the folder {path} of the judge is not yours alone; it needs the mode 0700")
         self._lock = -1
@@ -93,10 +92,13 @@ class JudgeFolder:
         return listening
 
     def is_bound(self) -> bool:
-        """Whether clients still find the socket: a folder for the time of a login is removed at its end."""
+        """Whether clients still find the socket, and in a folder that they use: one for the time of a login is removed
+        at its end."""
         try:
             found = os.stat(f"{self.path}/{SOCKET}", follow_symlinks=False)
         except OSError:
+            return False
+        if not _is_private(self._folder):
             return False
         return (found.st_dev, found.st_ino) == self._bound
 
@@ -119,3 +121,8 @@ class JudgeFolder:
             return os.stat(SOCKET, dir_fd=self._folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
+
+
+def _is_private(folder: int) -> bool:
+    found = os.fstat(folder)
+    return found.st_uid == os.geteuid() and not found.st_mode & 0o077
