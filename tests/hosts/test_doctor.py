@@ -110,7 +110,7 @@ def test_a_hook_that_works_has_no_finding(one: Machine, host: str, scope: Scope)
         "switches",
         "version",
     }
-    assert set(noted(found)) <= {"trust"}
+    assert set(noted(found)) <= {"trust", "typing"}
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -318,6 +318,18 @@ def test_what_stops_hooks_in_codex_is_found(one: Machine, file: str, text: str, 
     assert str(path) in noted(found)["other hooks"]
     path.write_text("[")
     assert str(path) in failed(look(one, "codex"))["settings read"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_noted"),
+    [("", True), ("[features]\nunified_exec_tty = true\n", True), ("[features]\nunified_exec_tty = false\n", False)],
+)
+def test_what_codex_types_into_a_command_is_noted(one: Machine, text: str, is_noted: bool) -> None:
+    """No hook sees it, unless commands get no terminal."""
+    planted(one, "codex")
+    codex(one, "trusted")
+    one.settings("codex").with_name("config.toml").write_text(text)
+    assert ("typing" in noted(look(one, "codex"))) is is_noted
 
 
 def test_a_codex_that_does_not_answer_is_not_waited_for(one: Machine) -> None:

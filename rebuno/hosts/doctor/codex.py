@@ -24,6 +24,7 @@ def check(planted: PlantedHook) -> Iterator[Finding]:
     ]
     yield from stopped or [planted.ok("switches", "no settings of Codex stop hooks")]
     yield from _trust(planted, own)
+    yield from _typed(planted, own)
     yield from common.others(planted)
 
 
@@ -47,6 +48,14 @@ def _file(planted: PlantedHook, file: Path) -> Iterator[Finding]:
             message,
             f"see that none of them changes a call; or move them to {planted.host.title}'s hooks.json",
         )
+
+
+def _typed(planted: PlantedHook, file: Path) -> Iterator[Finding]:
+    # Codex runs no hook for `write_stdin`. Without a terminal a command that runs gets no input.
+    features = (_toml(file) or {}).get("features")
+    if not isinstance(features, dict) or features.get("unified_exec_tty") is not False:
+        message = "Codex runs no hook for what its model types into a command that runs already"
+        yield planted.note("typing", message, f"below `[features]` in {file}: `unified_exec_tty = false`")
 
 
 def _trust(planted: PlantedHook, config: Path) -> Iterator[Finding]:

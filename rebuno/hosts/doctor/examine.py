@@ -26,7 +26,7 @@ def examine(here: Places, names: Sequence[str] = ()) -> list[Finding]:
     for host in HOSTS.values():
         if names and host.name not in names:
             continue
-        scopes = [scope for scope in SCOPES if _planted(host, scope, here)]
+        scopes = planted_scopes(host, here)
         for scope in scopes:
             found += _of(host, scope, here)
         if not scopes and names:
@@ -39,6 +39,11 @@ def examine(here: Places, names: Sequence[str] = ()) -> list[Finding]:
         message = f"no hook is planted in {', '.join(host.title for host in HOSTS.values())}"
         found.append(Finding("", "installed", "failed", message, "rebuno hook install HOST"))
     return found
+
+
+def planted_scopes(host: HostProfile, here: Places) -> list[Scope]:
+    """The scopes in which a hook of ours is planted, or was to be."""
+    return [scope for scope in SCOPES if _planted(host, scope, here)]
 
 
 def _planted(host: HostProfile, scope: Scope, here: Places) -> bool:

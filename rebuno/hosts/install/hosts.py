@@ -181,7 +181,7 @@ HOSTS: Final[Mapping[str, HostProfile]] = {
             name="claude-code",
             title="Claude Code",
             command="claude",
-            tested="2.1.333",
+            tested="2.1.332",
             # `onFailure`.
             oldest="2.1.295",
             asks="PreToolUse",

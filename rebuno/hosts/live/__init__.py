@@ -1,0 +1,24 @@
+"""Real coding agents, run against a simulated model provider in folders of their own."""
+
+from rebuno.hosts.live.driver import Driver, Ended, InstalledHost, Room, find
+from rebuno.hosts.live.drivers import DRIVERS
+from rebuno.hosts.live.plan import MAIN, SHELL, Call, Script, command
+from rebuno.hosts.live.provider import PAGE, Exchange, Provider, simulated
+
+__all__ = [
+    "DRIVERS",
+    "MAIN",
+    "PAGE",
+    "SHELL",
+    "Call",
+    "Driver",
+    "Ended",
+    "Exchange",
+    "InstalledHost",
+    "Provider",
+    "Room",
+    "Script",
+    "command",
+    "find",
+    "simulated",
+]
