@@ -24,7 +24,7 @@ Safe = Container[str] | Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """One tool call. `session` and `agent` say whose, `id` is the model's id of it, unique in the session. `safe` tells
     that its tool only reads: it may run again where a crash left its outcome unknown. `raw` is kept in the journal
     beside it. `run` is the framework's run of the agent, where it tells runs apart: a call that another run makes
@@ -113,7 +113,7 @@ def put_off(verdict: Verdict) -> bool:
     )
 
 
-def told(call: Call, verdict: Deny | Ask | Recorded, *, store: str = "") -> str:
+def told(call: ToolCall, verdict: Deny | Ask | Recorded, *, store: str = "") -> str:
     """What the model is told instead of a result. For a recorded call: how it failed. `store` is what `--db` names."""
     if isinstance(verdict, Deny):
         return text.denied(call.tool, verdict)
@@ -126,7 +126,7 @@ def told(call: Call, verdict: Deny | Ask | Recorded, *, store: str = "") -> str:
     return f"{text.brief(call.tool, 200)} has run already and failed: {text.brief(said)}"
 
 
-def question(call: Call, ask: Ask, *, store: str = "") -> dict[str, str]:
+def question(call: ToolCall, ask: Ask, *, store: str = "") -> dict[str, str]:
     """What a framework's own pause carries: `approval_id`, the `message` and the `reason` for the person, the
     `rule_id`, and in `waiting` the command that answers."""
     return {

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from rebuno.adapters.calls import CANCELLED, Call, error_of, jsonable, leaves_unknown, put_off
+from rebuno.adapters.calls import CANCELLED, ToolCall, error_of, jsonable, leaves_unknown, put_off
 from rebuno.embedded import PolicyLike
 from rebuno.errors import RebunoError
 from rebuno.gate import UNSET, Allow, Ask, Gate, Verdict, open_gate
@@ -27,7 +27,7 @@ LOOK_SECONDS: Final = 0.2
 Ended = BaseException | str | dict[str, Any] | None
 
 # The call in whose tool this code runs, as its framework made it and as it is recorded.
-_Inside = tuple["Guard", Call, Call]
+_Inside = tuple["Guard", ToolCall, ToolCall]
 _inside: contextvars.ContextVar[_Inside | None] = contextvars.ContextVar("rebuno_inside", default=None)
 
 
@@ -51,7 +51,7 @@ class Guard:
         self._arguments: Final = (store, policy, observe)
         self._begun: set[tuple[str, str]] = set()
         # The calls that were let in, as they are recorded.
-        self._running: dict[tuple[str, str, str, str], Call] = {}
+        self._running: dict[tuple[str, str, str, str], ToolCall] = {}
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
         self._opened: Future[Gate] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -84,7 +84,7 @@ class Guard:
 
     # ------------------------------------------------------------ from a plain function
 
-    def judge(self, call: Call) -> Verdict:
+    def judge(self, call: ToolCall) -> Verdict:
         """Whether a call may run now.
 
         Raises:
@@ -92,7 +92,7 @@ class Guard:
         """
         return self._ask(self._judged(call)).result()
 
-    def settle(self, call: Call, *, result: Any = UNSET, error: Ended = None) -> None:
+    def settle(self, call: ToolCall, *, result: Any = UNSET, error: Ended = None) -> None:
         """Records how a call ended: its return value, or what its tool raised, or what it said of its failure.
 
         Raises:
@@ -128,7 +128,7 @@ class Guard:
 
     # ------------------------------------------------------------ from a coroutine
 
-    async def ajudge(self, call: Call) -> Verdict:
+    async def ajudge(self, call: ToolCall) -> Verdict:
         """As `judge`. Where the caller is cancelled meanwhile, the call ends as cancelled."""
         answer = self._ask(self._judged(call))
         try:
@@ -137,7 +137,7 @@ class Guard:
             answer.add_done_callback(lambda done: self._withdraw(call, done))
             raise
 
-    async def asettle(self, call: Call, *, result: Any = UNSET, error: Ended = None) -> None:
+    async def asettle(self, call: ToolCall, *, result: Any = UNSET, error: Ended = None) -> None:
         """As `settle`; it is recorded also where the caller is cancelled."""
         await _awaited(self._ask(self._settled(call, result, error)))
 
@@ -172,7 +172,7 @@ class Guard:
     # ------------------------------------------------------------ around a tool
 
     @contextmanager
-    def inside(self, call: Call) -> Iterator[None]:
+    def inside(self, call: ToolCall) -> Iterator[None]:
         """Around the body of a call's tool: sessions that begin in it are those of its subagents."""
         token = _inside.set((self, call, self._running.get(_key(call), call)))
         try:
@@ -214,7 +214,7 @@ class Guard:
     async def _with_gate(self, work: Callable[[Gate], Coroutine[Any, Any, T]]) -> T:
         return await work(self._gate)
 
-    async def _judged(self, call: Call) -> Verdict:
+    async def _judged(self, call: ToolCall) -> Verdict:
         session, agent, outer = self._place(call.session, call.agent, call.run)
         known = replace(call, session=session, agent=agent)
         await self._begin(session, agent, outer)
@@ -227,7 +227,7 @@ class Guard:
             self._running[_key(call)] = known
         return verdict
 
-    async def _judged_as(self, call: Call) -> Verdict:
+    async def _judged_as(self, call: ToolCall) -> Verdict:
         gate, place = self._gate, (call.session, call.id)
         verdict = await gate.judge(
             *place, call.tool, call.args, call.agent, safe=call.safe, definition=call.definition, call=call.raw
@@ -236,7 +236,7 @@ class Guard:
             return await gate.wait(*place, call.agent, verdict, seconds=self.wait)
         return verdict
 
-    async def _settled(self, call: Call, result: Any, error: Ended) -> None:
+    async def _settled(self, call: ToolCall, result: Any, error: Ended) -> None:
         known = self._running.pop(_key(call), call)
         gate, place = self._gate, (known.session, known.id, known.agent)
         if isinstance(error, str | dict):
@@ -291,7 +291,7 @@ class Guard:
         # A grant may cover more steps than the one that was asked about.
         return (await self._gate.operator.approval(allowed.approval_id)).step_id == allowed.step_id
 
-    def _place(self, session: str, agent: str, run: str) -> tuple[str, str, Call | None]:
+    def _place(self, session: str, agent: str, run: str) -> tuple[str, str, ToolCall | None]:
         """The session and the agent under which a run is recorded, and the call that began it, if it is a subagent's:
         its session is found by that of the outer agent, so it has its name, and it is never the outer one itself."""
         guard, made, known = _inside.get() or (None, None, None)
@@ -302,7 +302,7 @@ class Guard:
         own = session not in (made.session, known.session)
         return session if own else f"{known.session}/{known.id}", known.agent, known
 
-    async def _begin(self, session: str, agent: str, outer: Call | None, *, request: str | None = None) -> None:
+    async def _begin(self, session: str, agent: str, outer: ToolCall | None, *, request: str | None = None) -> None:
         # INVARIANT: once a process, before its first call starts: what runs then was cut off in an earlier one.
         async with self._locks.setdefault((session, agent), asyncio.Lock()):
             if (session, agent) in self._begun:
@@ -311,7 +311,7 @@ class Guard:
             await self._gate.start(session, agent, request=request, parent=parent, parent_call=call_id, resumed=True)
             self._begun.add((session, agent))
 
-    def _withdraw(self, call: Call, done: Future[Verdict]) -> None:
+    def _withdraw(self, call: ToolCall, done: Future[Verdict]) -> None:
         if not done.cancelled() and done.exception() is None and isinstance(done.result(), Allow):
             # Where the guard is closed, the next process finds the call cut off.
             with suppress(RebunoError):
@@ -323,5 +323,5 @@ async def _awaited(answer: "Future[T]") -> T:
     return await asyncio.shield(asyncio.wrap_future(answer))
 
 
-def _key(call: Call) -> tuple[str, str, str, str]:
+def _key(call: ToolCall) -> tuple[str, str, str, str]:
     return call.session, call.agent, call.run, call.id

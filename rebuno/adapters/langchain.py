@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from rebuno.adapters.calls import DEFERRED, Call, Safe, described, is_safe, leaves_unknown, question, told
+from rebuno.adapters.calls import DEFERRED, Safe, ToolCall, described, is_safe, leaves_unknown, question, told
 from rebuno.adapters.guard import Ended, Guard
 from rebuno.errors import ValidationError
 from rebuno.gate import UNSET, Allow, Ask, Deny, Recorded, text
@@ -114,10 +114,10 @@ class RebunoMiddleware(AgentMiddleware[Any, Any, Any]):
         await self.guard.asettle(call, **_outcome(call, answer))
         return answer
 
-    def _call(self, request: ToolCallRequest) -> Call:
+    def _call(self, request: ToolCallRequest) -> ToolCall:
         session, agent = self._whose()
         wanted = request.tool_call
-        return Call(
+        return ToolCall(
             session,
             agent,
             wanted.get("id") or "",
@@ -162,7 +162,7 @@ def _resumed() -> bool:
     return scratchpad is not None and bool(scratchpad.resume or scratchpad.get_null_resume(False) is not None)
 
 
-def _instead(call: Call, verdict: Deny | Recorded) -> ToolMessage:
+def _instead(call: ToolCall, verdict: Deny | Recorded) -> ToolMessage:
     if isinstance(verdict, Recorded) and verdict.error is None:
         value = None if verdict.result is UNSET else verdict.result
         content = value if isinstance(value, str) or _is_blocks(value) else json.dumps(value, ensure_ascii=False)
@@ -170,7 +170,7 @@ def _instead(call: Call, verdict: Deny | Recorded) -> ToolMessage:
     return _message(call, told(call, verdict))
 
 
-def _message(call: Call, words: str) -> ToolMessage:
+def _message(call: ToolCall, words: str) -> ToolMessage:
     return ToolMessage(words, tool_call_id=call.id, name=call.tool, status="error")
 
 
@@ -189,7 +189,7 @@ def _failure(error: BaseException) -> dict[str, Any]:
     return {"error": ended}
 
 
-def _outcome(call: Call, answer: Any) -> dict[str, Any]:
+def _outcome(call: ToolCall, answer: Any) -> dict[str, Any]:
     message = _own(call, answer)
     if message is None:
         return {"result": None}
@@ -198,7 +198,7 @@ def _outcome(call: Call, answer: Any) -> dict[str, Any]:
     return {"result": _value(message.content)}
 
 
-def _own(call: Call, answer: Any) -> ToolMessage | None:
+def _own(call: ToolCall, answer: Any) -> ToolMessage | None:
     """The message for the call in what its tool gave: a message, a command that holds one, or several of these."""
     if isinstance(answer, ToolMessage):
         return answer if answer.tool_call_id == call.id else None

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.adapters.calls import DEFERRED, Call, Safe, described, is_safe, leaves_unknown, told
+from rebuno.adapters.calls import DEFERRED, Safe, ToolCall, described, is_safe, leaves_unknown, told
 from rebuno.adapters.guard import Guard
 from rebuno.errors import ValidationError, text_of
 from rebuno.gate import UNSET, Allow, Ask, Deny, Recorded, text
@@ -144,11 +144,11 @@ class _GuardedTool:
 
         return ToolInputGuardrail(check, name=other.get_name())
 
-    def _call(self, context: RunContextWrapper[Any], args: dict[str, Any], call_id: str) -> Call:
+    def _call(self, context: RunContextWrapper[Any], args: dict[str, Any], call_id: str) -> ToolCall:
         session = self.session(context) if callable(self.session) else self.session
-        return Call(session, self.agent, call_id, self.name, args, is_safe(self.safe, self.name), self.definition)
+        return ToolCall(session, self.agent, call_id, self.name, args, is_safe(self.safe, self.name), self.definition)
 
-    def _call_of(self, context: ToolContext[Any]) -> Call | None:
+    def _call_of(self, context: ToolContext[Any]) -> ToolCall | None:
         """The call; None where its arguments are no JSON object."""
         try:
             args = json.loads(context.tool_arguments or "{}")
@@ -176,7 +176,7 @@ class _GuardedTool:
         return run
 
     async def _run(
-        self, call: Call, invoke: Callable[..., Awaitable[Any]], context: ToolContext[Any], args: str
+        self, call: ToolCall, invoke: Callable[..., Awaitable[Any]], context: ToolContext[Any], args: str
     ) -> Any:
         seen: list[Exception] = []
         token = _raised.set(seen)

@@ -6,8 +6,8 @@ from typing import Any
 
 from rebuno.adapters.calls import (
     DEFERRED,
-    Call,
     Safe,
+    ToolCall,
     arguments,
     described,
     is_safe,
@@ -74,11 +74,11 @@ class RebunoCapability(AbstractCapability[Any]):
         """None: a guard is open, so it cannot be written down."""
         return None
 
-    def call(self, name: str, args: dict[str, Any], ctx: RunContext[Any], shown: ToolDefinition) -> Call:
+    def call(self, name: str, args: dict[str, Any], ctx: RunContext[Any], shown: ToolDefinition) -> ToolCall:
         """The call as the guard is asked about it."""
         session, agent = self._whose(ctx)
         definition = described(name, shown.description, shown.parameters_json_schema)
-        return Call(
+        return ToolCall(
             session,
             agent,
             ctx.tool_call_id or "",

@@ -4,7 +4,17 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, Final
 
-from rebuno.adapters.calls import DEFERRED, Call, Safe, arguments, described, is_safe, leaves_unknown, question, told
+from rebuno.adapters.calls import (
+    DEFERRED,
+    Safe,
+    ToolCall,
+    arguments,
+    described,
+    is_safe,
+    leaves_unknown,
+    question,
+    told,
+)
 from rebuno.adapters.guard import Guard
 from rebuno.errors import ValidationError
 from rebuno.gate import UNSET, Allow, Ask, Deny, text
@@ -89,11 +99,11 @@ class RebunoIntervention(InterventionHandler):
             await self.guard.asettle(self._call(event), error=event.exception or "there is no such tool")
         return Proceed()
 
-    def _call(self, event: BeforeToolCallEvent | AfterToolCallEvent) -> Call:
+    def _call(self, event: BeforeToolCallEvent | AfterToolCallEvent) -> ToolCall:
         session, agent = self._whose(event.agent)
         use, tool = event.tool_use, event.selected_tool
         spec = tool.tool_spec if tool is not None else None
-        return Call(
+        return ToolCall(
             session,
             agent,
             use["toolUseId"],
@@ -134,7 +144,7 @@ def _selected(tool: AgentTool) -> Transform:
 class _GuardedRun(AgentTool):
     """A tool for one call that was let in; what becomes of it is recorded."""
 
-    def __init__(self, call: Call, guard: Guard, tool: AgentTool) -> None:
+    def __init__(self, call: ToolCall, guard: Guard, tool: AgentTool) -> None:
         super().__init__()
         self._call, self._guard, self._tool = call, guard, tool
 
@@ -201,7 +211,7 @@ class _GuardedRun(AgentTool):
 class _RecordedRun(AgentTool):
     """A tool for one call that has ended already: it gives what is recorded, and runs nothing."""
 
-    def __init__(self, call: Call, value: Any) -> None:
+    def __init__(self, call: ToolCall, value: Any) -> None:
         super().__init__()
         self._call, self._value = call, value
 
@@ -228,7 +238,7 @@ class _RecordedRun(AgentTool):
         yield ToolResultEvent(_result(self._call, _content(self._value)))
 
 
-def _result(call: Call, content: Any, *, status: Any = "success") -> ToolResult:
+def _result(call: ToolCall, content: Any, *, status: Any = "success") -> ToolResult:
     return {"toolUseId": call.id, "status": status, "content": content}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rebuno.adapters import Call, Guard
+from rebuno.adapters import Guard, ToolCall
 from rebuno.adapters.calls import DEFERRED, arguments, jsonable, leaves_unknown, told
 from rebuno.errors import BundleError, ConflictError, RebunoError, StoreError, ValidationError
 from rebuno.gate import Allow, Ask, Deny, Recorded
@@ -23,8 +23,8 @@ from tests.embedded.support import in_loop
 ROOT = Path(__file__).parents[2]
 
 
-def call(number: int, tool: str = "look_up", session: str = "s1", agent: str = "desk", **args: Any) -> Call:
-    return Call(session, agent, f"call-{number}", tool, args)
+def call(number: int, tool: str = "look_up", session: str = "s1", agent: str = "desk", **args: Any) -> ToolCall:
+    return ToolCall(session, agent, f"call-{number}", tool, args)
 
 
 def test_a_call_is_judged_and_recorded_from_a_plain_function(tmp_path: Path) -> None:
@@ -104,14 +104,14 @@ def test_what_ran_when_the_process_ended_is_unknown(tmp_path: Path) -> None:
     """A new process is told so, and its model is not asked to repeat it; a reading may run again."""
     with guard(tmp_path) as opened:
         assert isinstance(opened.judge(call(1, "pay", amount=3)), Allow)
-        assert isinstance(opened.judge(Call("s1", "desk", "call-2", "look_up", {}, safe=True)), Allow)
+        assert isinstance(opened.judge(ToolCall("s1", "desk", "call-2", "look_up", {}, safe=True)), Allow)
     with guard(tmp_path) as opened:
         cut_off = opened.judge(call(1, "pay", amount=3))
         assert isinstance(cut_off, Recorded)
         words = told(call(1, "pay"), cut_off)
         assert "outcome of pay is unknown" in words
         tells_no_repetition(words)
-        assert isinstance(opened.judge(Call("s1", "desk", "call-2", "look_up", {}, safe=True)), Allow)
+        assert isinstance(opened.judge(ToolCall("s1", "desk", "call-2", "look_up", {}, safe=True)), Allow)
         equal = opened.judge(call(3, "pay", amount=3))
     assert isinstance(equal, Ask)
 
