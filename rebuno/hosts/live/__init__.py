@@ -2,7 +2,7 @@
 
 from rebuno.hosts.live.driver import Driver, Ended, InstalledHost, Room, find
 from rebuno.hosts.live.drivers import DRIVERS
-from rebuno.hosts.live.plan import MAIN, SHELL, Call, Script, command
+from rebuno.hosts.live.plan import MAIN, SHELL, PlannedCall, Script, command
 from rebuno.hosts.live.provider import PAGE, Exchange, Provider, simulated
 
 __all__ = [
@@ -10,11 +10,11 @@ __all__ = [
     "MAIN",
     "PAGE",
     "SHELL",
-    "Call",
     "Driver",
     "Ended",
     "Exchange",
     "InstalledHost",
+    "PlannedCall",
     "Provider",
     "Room",
     "Script",

@@ -9,7 +9,7 @@ MAIN: Final = "main"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PlannedCall:
     """A call of a tool by the host's own name, with the arguments that this tool takes. `SHELL` stands for the host's
     tool for commands, with `{"command": line}`. `input` is a text where the tool takes no JSON."""
 
@@ -23,14 +23,14 @@ class Script:
     prompt of the same session goes on with the following turn. `asked` is a part of the first prompt by which the
     conversation is known; the script of a session's own agent has none."""
 
-    turns: tuple[tuple[Call, ...], ...]
+    turns: tuple[tuple[PlannedCall, ...], ...]
     name: str = MAIN
     asked: str = ""
 
 
-def command(line: str) -> Call:
+def command(line: str) -> PlannedCall:
     """A call of the host's tool for shell commands."""
-    return Call(SHELL, {"command": line})
+    return PlannedCall(SHELL, {"command": line})
 
 
 def mark(script: str, turn: int, number: int | str) -> str:

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 from rebuno.hosts.live.dialects import Dialect, Heard, SimulatedAnswer, SimulatedCall, Wire, dialect_of
-from rebuno.hosts.live.plan import MAIN, SHELL, Call, Script, mark
+from rebuno.hosts.live.plan import MAIN, SHELL, PlannedCall, Script, mark
 
 WHAT: Final = "a simulated model provider; there is no model behind it"
 PAGE: Final = "/page"
@@ -103,7 +103,7 @@ def _turn(script: Script, heard: Heard) -> int:
     return 1 + max(map(int, past), default=-1)
 
 
-def _asked(call: Call, id: str, heard: Heard) -> SimulatedCall:
+def _asked(call: PlannedCall, id: str, heard: Heard) -> SimulatedCall:
     if call.tool != SHELL or not isinstance(call.input, dict):
         return SimulatedCall(id, call.tool, call.input, heard.tools.get(call.tool, ""))
     name = next((one for one in SHELLS if one in heard.tools), "Bash")

@@ -15,7 +15,7 @@ from rebuno.policy.syntax.link import link_bundle
 from rebuno.policy.syntax.source import Source
 
 
-class Probe:
+class Tried:
     """Conditions, ready to be asked. `statements` are the lines of the bundle that they name things of."""
 
     def __init__(self, statements: Iterable[str], conditions: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from rebuno.policy.suggest.cases import case, case_file, earlier_step, expressib
 from rebuno.policy.suggest.choose import Choice, choose, tied
 from rebuno.policy.suggest.hints import Hints
 from rebuno.policy.suggest.leaves import key_of
-from rebuno.policy.suggest.probe import Probe
+from rebuno.policy.suggest.probe import Tried
 from rebuno.policy.suggest.seen import SeenRun, read_run, replayed
 from rebuno.policy.suggest.sources import ResultPath, Results, statement
 from rebuno.policy.suggest.text import Path, name_of
@@ -140,7 +140,7 @@ def _sets(tools: Mapping[str, Tool], base: Sequence[str], often: int) -> Sets:
 
 
 def _measure(tools: Mapping[str, Tool], lines: Sequence[str]) -> None:
-    probe = Probe(lines, [asks for tool in tools.values() for asks in tool.conditions()])
+    probe = Tried(lines, [asks for tool in tools.values() for asks in tool.conditions()])
     for tool in tools.values():
         tool.measure(probe)
 

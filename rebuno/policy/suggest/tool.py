@@ -8,7 +8,7 @@ from rebuno.policy.suggest import folders, ways, words
 from rebuno.policy.suggest.commands import commands_seen
 from rebuno.policy.suggest.hints import Hints
 from rebuno.policy.suggest.leaves import Shape, key_of, shape_of
-from rebuno.policy.suggest.probe import Probe
+from rebuno.policy.suggest.probe import Tried
 from rebuno.policy.suggest.queries import reads_of
 from rebuno.policy.suggest.seen import SeenCall
 from rebuno.policy.suggest.text import Part, Path, quoted
@@ -52,7 +52,7 @@ class Tool:
         for path, each in self.ways.items():
             yield from (ways.condition(path, [way]) for way in each)
 
-    def measure(self, probe: Probe) -> None:
+    def measure(self, probe: Tried) -> None:
         """Finds out which ways fit which calls."""
         for path, each in self.ways.items():
             present = self.present(path)
@@ -60,7 +60,7 @@ class Tool:
                 asks = ways.condition(path, [way])
                 self.fits[path, place] = {n for n in present if self._fits(way, n, path, asks, probe)}
 
-    def _fits(self, way: Way, number: int, path: Path, asks: str, probe: Probe) -> bool:
+    def _fits(self, way: Way, number: int, path: Path, asks: str, probe: Tried) -> bool:
         call = self.calls[number]
         if way.sort == "asked" and not all(map(ways.telling, call.args.leaves[path])):
             return False
