@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.hosts.live import Call
+from rebuno.hosts.live import PlannedCall
 from tests.hosts.scene import Scene, placed
 
 OPEN: Final = 'bundle open\ndefault allow because "every row is seen"\n'
@@ -16,7 +16,7 @@ PATCH: Final = "*** Begin Patch\n*** Add File: {name}\n+x\n*** End Patch"
 class Row:
     """A call of a host, and the steps that it is in the record: targets with some of their arguments."""
 
-    call: Call
+    call: PlannedCall
     steps: Sequence[tuple[str, dict[str, Any]]]
     why_not: str = ""
 
@@ -28,7 +28,7 @@ class Row:
 
 
 def _row(tool: str, input: dict[str, Any] | str, target: str, **args: Any) -> Row:
-    return Row(Call(tool, input), [(target, args)])
+    return Row(PlannedCall(tool, input), [(target, args)])
 
 
 _FILE: Final = "{project}/a.txt"
@@ -70,18 +70,18 @@ ROWS: Final[dict[str, Sequence[Row]]] = {
     "codex": (
         _row("", {"command": "echo x >> made"}, "shell", command="echo x >> made", cwd="{project}"),
         Row(
-            Call("apply_patch", PATCH.format(name="new.txt") + "\n"),
+            PlannedCall("apply_patch", PATCH.format(name="new.txt") + "\n"),
             [("write_file", {"path": _NEW, "content": "x"})],
         ),
         Row(
-            Call(
+            PlannedCall(
                 "apply_patch",
                 "*** Begin Patch\n*** Update File: a.txt\n@@\n alpha\n-beta\n+gamma\n*** End Patch\n",
             ),
             [("edit_file", {"path": _FILE})],
         ),
         Row(
-            Call("", {"command": f"apply_patch <<'EOF'\n{PATCH.format(name='by-shell.txt')}\nEOF\n"}),
+            PlannedCall("", {"command": f"apply_patch <<'EOF'\n{PATCH.format(name='by-shell.txt')}\nEOF\n"}),
             [("write_file", {"path": "{project}/by-shell.txt", "content": "x"})],
         ),
         _row("view_image", {"path": "{project}/dot.png"}, "read_file", path="{project}/dot.png"),

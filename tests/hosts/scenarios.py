@@ -5,20 +5,20 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from rebuno.hosts.live import Call, Script
+from rebuno.hosts.live import PlannedCall, Script
 from tests.hosts.scene import PATIENCE, Played, Scene
 
-Turns = Sequence[Sequence[Call | str]]
+Turns = Sequence[Sequence[PlannedCall | str]]
 DENIED: Final = "the forbidden file stays unwritten"
 SECRETS: Final = "secrets were read in this session"
 ASKED: Final = "Should the asked file be written?"
 # How each host calls a helper. The helper's conversation is known by its prompt.
 HELPER: Final = "the little helper writes its files"
 HELP: Final = {
-    "claude-code": Call("Agent", {"description": "helps", "prompt": HELPER, "subagent_type": "general-purpose"}),
-    "codex": Call("multi_agent_v1.spawn_agent", {"message": HELPER}),
-    "gemini-cli": Call("invoke_agent", {"agent_name": "generalist", "prompt": HELPER}),
-    "opencode": Call("task", {"description": "helps", "prompt": HELPER, "subagent_type": "general"}),
+    "claude-code": PlannedCall("Agent", {"description": "helps", "prompt": HELPER, "subagent_type": "general-purpose"}),
+    "codex": PlannedCall("multi_agent_v1.spawn_agent", {"message": HELPER}),
+    "gemini-cli": PlannedCall("invoke_agent", {"agent_name": "generalist", "prompt": HELPER}),
+    "opencode": PlannedCall("task", {"description": "helps", "prompt": HELPER, "subagent_type": "general"}),
 }
 # How a host reads a file without its shell.
 READS_NO_SECRETS: Final = {
@@ -26,8 +26,8 @@ READS_NO_SECRETS: Final = {
     "gemini-cli": "Gemini CLI's own tool reads no `.env`",
 }
 READ: Final = {
-    "claude-code": Call("Read", {"file_path": "{project}/.env"}),
-    "opencode": Call("read", {"filePath": "{project}/.env"}),
+    "claude-code": PlannedCall("Read", {"file_path": "{project}/.env"}),
+    "opencode": PlannedCall("read", {"filePath": "{project}/.env"}),
 }
 # The turns of a session that asks, and asks again each time that it goes on.
 ASKING: Final[Turns] = (["echo ran >> asked"], [], ["echo ran >> asked"], [], ["echo ran >> asked"], [])
@@ -171,7 +171,7 @@ def secrets_stay_once_a_tool_has_read_them(scene: Scene) -> None:
     _secrets(scene, READ[scene.name])
 
 
-def _secrets(scene: Scene, read: Call | str) -> None:
+def _secrets(scene: Scene, read: PlannedCall | str) -> None:
     scene.install()
     (scene.room.project / ".env").write_text("TOKEN=secret\n", encoding="utf-8")
     fetch = "curl -s -o page {page}"
@@ -212,7 +212,7 @@ def nothing_is_typed_into_a_running_command(scene: Scene) -> None:
     assert "unified_exec_tty" in scene.rebuno("hook", "doctor", "codex", code=None).stdout
     config.write_text(f"{config.read_text(encoding='utf-8')}\n[features]\nunified_exec_tty = false\n", encoding="utf-8")
     assert "unified_exec_tty" not in scene.rebuno("hook", "doctor", "codex", code=None).stdout
-    played = scene.play([Call("exec_command", {"cmd": "sleep 5; echo ran >> one", "tty": True})])
+    played = scene.play([PlannedCall("exec_command", {"cmd": "sleep 5; echo ran >> one", "tty": True})])
     scene.ran(one=0)
     assert "TTY execution is disabled" in played.told(0), played.told(0)
 

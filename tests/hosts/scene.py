@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from rebuno.hosts.live import PAGE, Call, Ended, InstalledHost, Provider, Room, Script, command, simulated
+from rebuno.hosts.live import PAGE, Ended, InstalledHost, PlannedCall, Provider, Room, Script, command, simulated
 from tests.hosts.processes import end_all
 from tests.hosts.review import review
 
@@ -122,7 +122,7 @@ class Scene:
 
     def play(
         self,
-        *turns: Sequence[Call | str],
+        *turns: Sequence[PlannedCall | str],
         helpers: Sequence[Script] = (),
         prompt: str = "do it",
         resume: str = "",
@@ -140,15 +140,15 @@ class Scene:
         assert ended.code is not None, f"{self.name} did not end by itself"
         return played
 
-    def calls(self, *turns: Sequence[Call | str], page: str = "") -> tuple[tuple[Call, ...], ...]:
+    def calls(self, *turns: Sequence[PlannedCall | str], page: str = "") -> tuple[tuple[PlannedCall, ...], ...]:
         """The turns of a script. A text is a command. `{page}` stands for the address of the provider's page and
         `{project}` for the project's folder."""
         return tuple(tuple(self._call(call, page) for call in turn) for turn in turns)
 
-    def _call(self, call: Call | str, page: str) -> Call:
+    def _call(self, call: PlannedCall | str, page: str) -> PlannedCall:
         if isinstance(call, str):
             return command(call.replace("{page}", page))
-        return Call(call.tool, placed(call.input, self.room.project))
+        return PlannedCall(call.tool, placed(call.input, self.room.project))
 
     def lines(self, name: str) -> int:
         """How often a command of the form `echo … >> NAME` ran."""

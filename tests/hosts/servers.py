@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from rebuno.hosts.live import Call
+from rebuno.hosts.live import PlannedCall
 from tests.hosts.scene import Scene
 
 SERVER: Final = Path(__file__).parents[1] / "mcp_server.py"
@@ -23,7 +23,7 @@ def a_tool_of_a_server_is_judged_by_its_name(scene: Scene) -> None:
     calls = scene.folder / "calls"
     _serve(scene, [sys.executable, str(SERVER), str(calls)])
     scene.install()
-    played = scene.play(*([Call(GREET[scene.name], {"name": name})] for name in ("bob", "ann")))
+    played = scene.play(*([PlannedCall(GREET[scene.name], {"name": name})] for name in ("bob", "ann")))
     assert "nothing else is let in here" in played.told(0), played.told(0)
     assert "hello ann" in played.told(1), played.told(1)
     assert calls.read_text(encoding="utf-8") == "greet ann\n"

@@ -9,9 +9,9 @@ import pytest
 from anthropic import Anthropic
 from openai import OpenAI
 
-from rebuno.hosts.live import PAGE, Call, Script, command, simulated
+from rebuno.hosts.live import PAGE, PlannedCall, Script, command, simulated
 
-TWO = Script(((command("ls"), Call("Read", {"file_path": "a"})), (), (command("pwd"),)))
+TWO = Script(((command("ls"), PlannedCall("Read", {"file_path": "a"})), (), (command("pwd"),)))
 SHELL: dict[str, Any] = {"type": "object", "properties": {"command": {"type": "string"}}}
 
 
@@ -33,7 +33,7 @@ def test_anthropic_messages_are_what_its_client_reads() -> None:
 
 def test_responses_are_what_their_client_reads() -> None:
     """A JSON tool, a tool that takes a text, and one of a namespace."""
-    script = Script(((command("ls"), Call("apply_patch", "*** Begin"), Call("space.do", {"a": 1})),))
+    script = Script(((command("ls"), PlannedCall("apply_patch", "*** Begin"), PlannedCall("space.do", {"a": 1})),))
     tools: Any = [
         {"type": "function", "name": "exec_command", "parameters": SHELL, "strict": False},
         {"type": "custom", "name": "apply_patch"},
