@@ -26,6 +26,8 @@ HERE: Final = Path(__file__).resolve().parent
 POLICIES: Final = HERE.parent / "policies"
 LINES: Final = HERE / "shell_day_lines"
 
+# The folder of the session, in which the shell of `policies/coding.rbp` begins.
+PROJECT: Final = "/workspace"
 # At least so many lines, and at most so many of a hundred that are not allowed.
 LEAST: Final = {"shell": 79, "queries": 52, "hostile": 300}
 MOST: Final = {"shell": 19, "queries": 8}
@@ -87,7 +89,7 @@ def policy(name: str) -> Policy:
 def decide(call: Call) -> Decision:
     """What the shipped bundle for the call's tool says."""
     bundle = policy("database" if call.tool == "query" else "coding")
-    return bundle.decide(Facts(Kind.TOOL.value, call.tool, call.args, agent="agent"))
+    return bundle.decide(Facts(Kind.TOOL.value, call.tool, call.args, agent="agent", workdir=PROJECT))
 
 
 def allowed(calls: Sequence[Call]) -> list[Call]:
