@@ -138,7 +138,7 @@ def wrap_mcp_tool(
             meta = _field(result, "meta", "_meta")
             clean = trust_nothing_done and isinstance(meta, dict) and meta.get(_NOTHING_DONE) is True
             failure = MCPNothingDoneError if clean else MCPToolError
-            raise failure(_text(result) or f"the tool `{name}` reports an error without a text")
+            raise failure(result_text(result) or f"the tool `{name}` reports an error without a text")
         return result
 
     whole = name and (f"{server}.{name}" if server else f"{prefix}_{name}" if prefix else name)
@@ -150,7 +150,7 @@ def wrap_mcp_tool(
         description=_field(descriptor, "description") or "",
         schema=schema,
         idempotency=idempotency,
-        to_result=to_result or _plain,
+        to_result=to_result or plain_result,
         transform_args=lambda args: {key: value for key, value in args.items() if value is not None or key in required},
     )
 
@@ -184,19 +184,20 @@ def is_answered(error: Exception) -> bool:
     return isinstance(code, int) and code < 0 and code not in UNANSWERED
 
 
-def _plain(result: Any) -> Any:
+def plain_result(result: Any) -> Any:
     """The result of a call as a JSON value."""
     structured = _field(result, "structured_content", "structuredContent")
     blocks = _field(result, "content")
     if blocks is None:
         return result if structured is None else structured
     if all(_field(block, "type") == "text" for block in blocks):
-        return _text(result) if structured is None else structured
+        return result_text(result) if structured is None else structured
     whole: dict[str, Any] = {"content": [_block(block) for block in blocks]}
     return whole if structured is None else {**whole, "structuredContent": structured}
 
 
-def _text(result: Any) -> str:
+def result_text(result: Any) -> str:
+    """The text blocks of a result, in lines."""
     blocks = _field(result, "content") or ()
     return "\n".join(str(_field(block, "text")) for block in blocks if _field(block, "type") == "text")
 

@@ -86,6 +86,11 @@ _NOUNS: Final = {
         "audits",
         {"tail": "tail:tail", "verify": "verify:verify", "keygen": "verify:keygen"},
     ),
+    "mcp": (
+        "Put the policy between an MCP client and its servers.",
+        "mcp",
+        {"proxy": "proxy:proxy", "pin": "pin:pin", "tools": "tools:tools"},
+    ),
     "key": (
         "Make and revoke the keys of the HTTP interface.",
         "keys",

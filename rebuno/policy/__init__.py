@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rebuno.policy.analysis.tool_schemas import read_tools
+    from rebuno.policy.check.allowed import may_allow
     from rebuno.policy.check.bundle import check_bundle
     from rebuno.policy.compile import compile_bundle, compile_policy, compile_text, permissive_policy, shadow_policies
     from rebuno.policy.explain.doubt import doubt_of
@@ -109,6 +110,7 @@ if TYPE_CHECKING:
 # Each module, from here on, with the names that it gives.
 _MODULES: Final = {
     "analysis.tool_schemas": ("read_tools",),
+    "check.allowed": ("may_allow",),
     "check.bundle": ("check_bundle",),
     "compile": (
         "compile_bundle",
@@ -425,6 +427,7 @@ __all__ = [
     "known_programs",
     "link_bundle",
     "load_ast",
+    "may_allow",
     "measured",
     "parse_bundle",
     "parse_cases",

@@ -39,6 +39,8 @@ _EXIT: Final = re.compile(r"\s+# exit (\d+)$")
 _ID: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 # Of each folder in which a page is followed, the coding agent that was called there.
 _AGENTS: Final[dict[Path, Agent]] = {}
+# What a page starts by name is what these tests run with.
+_PATH: Final = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 _HEAD: Final = 'bundle fragment\ndefault deny because "no rule allows it"\n\n'
 
 
@@ -157,7 +159,7 @@ def end(folder: Path) -> None:
 
 
 def _python(args: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home(folder))}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home(folder)), "PATH": _PATH}
     command = [sys.executable, "-W", "error", *args]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60)
 
@@ -168,7 +170,7 @@ def _rebuno(args: list[str], folder: Path) -> "subprocess.CompletedProcess[str]"
     env = clean(os.environ)
     own = {"COLUMNS": "400" if folder in _AGENTS else "200", "NO_COLOR": "1", "HOME": str(home(folder))}
     with (
-        patch.dict(os.environ, env | own, clear=True),
+        patch.dict(os.environ, env | own | {"PATH": _PATH}, clear=True),
         patch.object(sys, "executable", str(_installed(folder)) if args[:1] == ["hook"] else sys.executable),
         chdir(folder),
         redirect_stdout(out),
