@@ -23,8 +23,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import anyio
 
-from tests.mcp import claude, npm
-from tests.mcp.scenarios import ALWAYS, CLAUDE, REFERENCE, Played
+from tests.hosts import environment
+from tests.mcp import npm
+from tests.mcp.scenarios import ALWAYS, CLAUDE, CLAUDE_CODE, REFERENCE, Played
 
 _PATIENCE: Final = 180.0
 
@@ -70,7 +71,7 @@ def main() -> int:
         named = any(options.only in name for name, _ in scenarios)
         return str(why()) if named and callable(why) else ""
 
-    want(CLAUDE, missing(CLAUDE, claude.missing))
+    want(CLAUDE, missing(CLAUDE, lambda: environment.install(CLAUDE_CODE)))
     want(REFERENCE, missing(REFERENCE, npm.install))
     want(ALWAYS, "")
     with ThreadPoolExecutor(options.jobs) as threads:

@@ -15,12 +15,15 @@ import anyio
 import mcp_types as types
 
 from rebuno.gate import open_gate
+from rebuno.hosts.live import DRIVERS, PlannedCall, Provider, Room, Script, simulated
 from rebuno.types import Step
-from tests.mcp import claude, npm
+from tests.hosts.environment import installed
+from tests.mcp import npm
 from tests.mcp.forwarded import CHECKS
 from tests.mcp.processes import REBUNO, SECRET, running, server_on_port
 from tests.mcp.support import BACKS, FRONTS, LONG, Scene, said, written
 
+CLAUDE_CODE: Final = next(driver for driver in DRIVERS if driver.name == "claude-code")
 Played = Callable[[Path], Awaitable[None]]
 
 EVERYTHING: Final = """bundle reference
@@ -278,9 +281,7 @@ def _children(id: int) -> list[int]:
 async def claude_code(folder: Path) -> None:
     """In front: its model gets the tools and is told of a denial; its own ids of calls are those of the journal; a
     question names the approval, and after the grant the same call runs once."""
-    live = claude.live()
-    driver = claude.driver()
-    host = claude.installed(driver)
+    host = installed(CLAUDE_CODE)
     assert host is not None
     bundle = (
         'bundle tests\ndefault deny because "no rule allows it"\n\n'
@@ -288,17 +289,17 @@ async def claude_code(folder: Path) -> None:
         'rule small {\n  allow tool "one.add"\n  when args.a < 10\n}\n'
     )
     config = written(folder, bundle=bundle, agent="claude-code", session="monday")
-    room = live.Room.below(folder)
+    room = Room.below(folder)
     command = {"command": REBUNO, "args": ["mcp", "proxy", "--config", str(config)]}
     servers = folder / "mcp.json"
     servers.write_text(json.dumps({"mcpServers": {"rebuno": command}}))
     the = Scene(folder, None)  # type: ignore[arg-type]
 
-    def play(*turns: tuple[Any, ...], name: str = "main") -> Any:
-        with live.simulated() as provider:
-            provider.learn(live.Script(turns, name))
-            driver.furnish(room, provider.url)
-            words = [*driver.command(room, provider.url, "do it", ""), "--mcp-config", str(servers)]
+    def play(*turns: tuple[PlannedCall, ...], name: str = "main") -> Provider:
+        with simulated() as provider:
+            provider.learn(Script(turns, name))
+            CLAUDE_CODE.furnish(room, provider.url)
+            words = [*CLAUDE_CODE.command(room, provider.url, "do it", ""), "--mcp-config", str(servers)]
             words += ["--strict-mcp-config", "--dangerously-skip-permissions"]
             environment = {**host.environment(room, provider.url), "IS_SANDBOX": "1"}
             done = subprocess.run(
@@ -308,8 +309,8 @@ async def claude_code(folder: Path) -> None:
             assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
             return provider
 
-    def tool(name: str, **args: Any) -> Any:
-        return live.Call(f"mcp__rebuno__{name}", args)
+    def tool(name: str, **args: Any) -> PlannedCall:
+        return PlannedCall(f"mcp__rebuno__{name}", args)
 
     turns = ((tool("one__add", a=1),), (tool("one__add", a=20),), (tool("one__big"),), (tool("one__once"),))
     provider = await anyio.to_thread.run_sync(lambda: play(*turns))
