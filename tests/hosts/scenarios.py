@@ -68,12 +68,13 @@ def a_question_is_granted(scene: Scene) -> None:
 
 
 def a_person_says_no(scene: Scene) -> None:
-    """The call never runs, also when the session goes on."""
+    """The call never runs, also when the session goes on, and the model is told why."""
     scene.install()
     session = _ask(scene)
     _answer(scene, "deny", "--rationale", "not on a Friday")
-    scene.play(*ASKING, prompt="go on", resume=session)
+    played = scene.play(*ASKING, prompt="go on", resume=session)
     scene.ran(asked=0)
+    assert "not on a Friday" in played.shown(), played
 
 
 def a_person_says_yes_while_the_hook_waits(scene: Scene) -> None:
