@@ -2,6 +2,7 @@
 a replica that cannot post them."""
 
 import asyncio
+import logging
 from dataclasses import replace
 
 import pytest
@@ -21,8 +22,7 @@ SCATTER = 0.4
 @pytest.mark.parametrize(
     "status",
     [
-        0,  # nobody listens
-        503,  # the agent is overloaded
+        500,  # the agent failed
         301,  # redirects are not followed
         204,  # only 200 acknowledges
     ],
@@ -35,7 +35,7 @@ def test_a_webhook_that_is_not_taken_is_tried_again_until_it_is_given_up(serve: 
         w.statuses += [status] * MOST
         run = await w.begin()
         numbers = [run.dispatch.attempt]
-        for pause in (1, 2, 4, 8):
+        for pause in (1, 2, 4, 8, 16, 32, *[60] * (MOST - 7)):
             await until(w, run, DispatchState.QUEUED)
             dispatch = await w.store.dispatch(run.id)
             assert dispatch is not None
@@ -46,7 +46,9 @@ def test_a_webhook_that_is_not_taken_is_tried_again_until_it_is_given_up(serve: 
         events = await w.until(run, "execution.failed")
         assert events.count("dispatch.failed") == MOST
         row = await w.row(run)
-        assert (row.status, row.failure_reason) == (ExecutionStatus.FAILED, "dispatch_exhausted")
+        assert row.status is ExecutionStatus.FAILED
+        said = f"no end after {MOST} deliveries that reached the agent; the last one: status {status}"
+        assert row.failure_reason == f"dispatch_exhausted: {said}"
         w.clock.advance(3600)
         await w.quiet()
 
@@ -63,42 +65,101 @@ async def until(w: World, run: Run, state: DispatchState) -> None:
     await eventually(is_so)
 
 
-def test_a_handler_that_kills_its_process_each_time_is_given_up(serve: Scenario) -> None:
-    """A safe body begins as often as is allowed, and not once more."""
+@pytest.mark.parametrize("progress", [False, True], ids=["the same step each time", "a new step each time"])
+def test_a_handler_that_kills_its_process_each_time_is_given_up(
+    serve: Scenario, caplog: pytest.LogCaptureFixture, progress: bool
+) -> None:
+    """A body begins as often as is allowed and not once more, with growing pauses, whatever came before it; the log
+    tells of it as an error, with the agent and its host and nothing more of its URL."""
 
     async def scenario(w: World) -> None:
         await w.agent()
         run = await w.begin()
-        began = 0
-        for _ in range(MOST):
-            began += (await run.submit("poison")).kind is AnswerKind.PROCEED
+        began, rested = 0, []
+        for n in range(MOST):
+            if progress:
+                began += (await run.act("send", {"n": n})).kind is AnswerKind.PROCEED
+            else:
+                began += (await run.submit("poison")).kind is AnswerKind.PROCEED
             w.clock.advance(LEASE + 1)
-            if began < MOST:
+            if n + 1 < MOST:
+                rested.append(await again(w, run))
                 run = await w.run()
         await w.until(run, "execution.failed")
         row = await w.row(run)
-        assert (began, row.failure_reason) == (MOST, "dispatch_exhausted")
-        (step,) = await w.store.steps(run.id)
-        assert step.status.value == "cancelled"
+        said = f"no end after {MOST} deliveries that reached the agent; the last one: lease_expired"
+        assert (began, row.failure_reason) == (MOST, f"dispatch_exhausted: {said}")
+        assert len(await w.store.steps(run.id)) == (MOST if progress else 1)
+        assert rested[0] == 0
+        for pause, least in zip(rested[1:], (1, 2, 4, 8, 16, 32, *[60] * MOST), strict=False):
+            assert least / 2 <= pause <= least
+        (told,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
+        assert told.getMessage() == f"the execution failed: {said}"
+        expected = {"agent_id": "agent", "host": "agent.test", "reason": "dispatch_exhausted", "execution_id": run.id}
+        assert expected.items() <= vars(told).items()
         await w.quiet()
 
     serve(scenario)
 
 
-def test_an_outcome_lets_the_count_begin_anew(serve: Scenario) -> None:
-    """A handler that gets a step further each time is never given up."""
+async def again(w: World, run: Run) -> float:
+    """Has a lost execution delivered again; how many seconds it rested."""
+
+    async def noticed() -> bool:
+        dispatch = await w.store.dispatch(run.id)
+        return dispatch is not None and (
+            dispatch.attempt > run.dispatch.attempt or dispatch.state is DispatchState.QUEUED
+        )
+
+    await eventually(noticed)
+    dispatch = await w.store.dispatch(run.id)
+    assert dispatch is not None
+    if dispatch.state is DispatchState.CLAIMED:
+        return 0.0
+    pause = dispatch.due_at - w.clock.now()
+    w.clock.advance(pause + 0.01)
+    return pause
+
+
+def test_a_lost_handler_may_come_back_while_its_execution_rests(serve: Scenario) -> None:
+    """Its lease counts until the next attempt begins, and none begins while it lives."""
 
     async def scenario(w: World) -> None:
         await w.agent()
         run = await w.begin()
-        for n in range(2 * MOST):
-            for earlier in range(n):
-                assert (await run.submit("look", {"n": earlier})).kind is AnswerKind.REPLAY
-            await run.act("look", {"n": n})
-            w.clock.advance(LEASE + 1)
-            run = await w.run()
-        assert run.dispatch.attempt == 2 * MOST + 1
+        await run.act("look")
+        w.clock.advance(LEASE + 1)
+        run = await w.run()
+        await run.submit("look")
+        w.clock.advance(LEASE + 1)
+        await until(w, run, DispatchState.QUEUED)
+        await run.beat()
+        w.clock.advance(LEASE / 2)
+        await w.quiet()
         await run.complete()
+        assert await w.status(run) is ExecutionStatus.COMPLETED
+
+    serve(scenario)
+
+
+def test_what_no_replica_knows_to_have_arrived_is_not_counted(serve: Scenario) -> None:
+    """Replicas that die between claim and post take nothing from the attempts of the handler."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        hangs: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def never(webhook: Webhook) -> int:
+            return await asyncio.shield(hangs)
+
+        w.answers = never
+        run = await w.begin()
+        for _ in range(MOST):
+            w.clock.advance(36)
+            run = await w.run()
+        dispatch = await w.store.dispatch(run.id)
+        assert dispatch is not None
+        assert (dispatch.attempt, dispatch.failures) == (MOST + 1, 1)
 
     serve(scenario)
 

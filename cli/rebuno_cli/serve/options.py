@@ -54,12 +54,12 @@ webhooks = click.option(
 max_attempts = click.option(
     "--max-attempts",
     type=click.IntRange(min=1),
-    default=5,
+    default=20,
     show_default=True,
     metavar="N",
     envvar="REBUNO_DISPATCH_MAX_ATTEMPTS",
     show_envvar=True,
-    help="So many deliveries without a new outcome end an execution.",
+    help="After so many deliveries that reached its handler an execution fails.",
 )
 
 

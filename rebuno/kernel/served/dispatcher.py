@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final
+from urllib.parse import urlsplit
 
 from rebuno.errors import (
     BundleError,
@@ -36,11 +37,11 @@ from rebuno.kernel.lifecycle.votes import expire
 from rebuno.kernel.served.observer import Observer, Webhook
 from rebuno.kernel.served.policies import Policies
 from rebuno.model.execution import ExecutionStatus
-from rebuno.model.step import StepStatus
 
 logger: Final = logging.getLogger("rebuno")
 
 DISPATCH_EXHAUSTED: Final = "dispatch_exhausted"
+LEASE_EXPIRED: Final = "lease_expired"
 # A replica that took a dispatch and died gives it back after so many seconds; longer than a webhook may take.
 _TAKEN: Final = 35.0
 # How long a replica that stops waits for its last webhooks, in seconds, and then for the store to take back each that
@@ -48,9 +49,9 @@ _TAKEN: Final = 35.0
 _GRACE: Final = 2.0
 _GIVING_BACK: Final = 2.0
 _TRIES: Final = 10
-# The longest pause between two tries, in seconds.
+# The longest pause between two tries, in seconds, and after how many doublings every pause is longer than that.
 _LONGEST_PAUSE: Final = 60.0
-_OUTCOMES: Final = (StepStatus.SUCCEEDED, StepStatus.FAILED)
+_DOUBLINGS: Final = 30
 
 
 # Posts a webhook and returns the HTTP status; raises `NetworkError` where there was none.
@@ -59,12 +60,13 @@ Send = Callable[[Webhook], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a replica works. `max_attempts` deliveries without a new outcome end an execution, the pause between two
-    begins at `backoff`, and a lost lease is followed by one of up to `scatter`; `deliveries` webhooks are on their way
-    at once at most; `lease` is an agent's where it names none; it looks for work every `poll` seconds and sweeps every
-    `sweep`; executions are kept for `retention` after their end (None: for ever). All in seconds."""
+    """How a replica works. After `max_attempts` deliveries that reached a handler an execution fails, whatever
+    they recorded; the pause between two begins at `backoff`, and a first lost lease is followed by one of up to `scatter`;
+    `deliveries` webhooks are on their way at once at most; `lease` is an agent's where it names none; it looks for work
+    every `poll` seconds and sweeps every `sweep`; executions are kept for `retention` after their end (None: for ever).
+    All in seconds."""
 
-    max_attempts: int = 5
+    max_attempts: int = 20
     backoff: float = 1.0
     scatter: float = 1.0
     deliveries: int = 32
@@ -189,12 +191,21 @@ class Dispatcher:
         if execution.lease_until > now:
             return None
         changes = ExecutionChanges()
-        failures = dispatch.failures
+        rests = False
         if dispatch.state is DispatchState.CLAIMED:
-            changes.add((_failed(dispatch, "lease_expired"),))
-            failures = 0 if await self._progressed(execution) else failures
-        if failures >= self._settings.max_attempts:
-            await self._exhaust(execution, changes)
+            changes.add((_failed(dispatch, LEASE_EXPIRED),))
+            if await self._reached(execution):
+                dispatch = _reached(dispatch, LEASE_EXPIRED)
+                rests = dispatch.failures > 1
+            else:
+                dispatch = replace(dispatch, failures=dispatch.failures - 1)
+        if dispatch.failures >= self._settings.max_attempts:
+            await self._exhaust(execution, dispatch, changes, self._often(dispatch))
+            return None
+        if rests:
+            # A handler that dies each time gets slower, whatever steps it did before.
+            pause = self._pause(dispatch.failures - 1, _LONGEST_PAUSE)
+            await self._put_off(execution, dispatch, changes, now + pause)
             return None
         agent = await self._store.agent(execution.agent_id)
         if agent is None:
@@ -205,16 +216,22 @@ class Dispatcher:
         except BundleError as error:
             logger.warning("it waits: its policy does not compile: %s", error, extra={"execution_id": execution.id})
             return None
-        return await self._begin(execution, replace(dispatch, failures=failures), agent, policy.digest, changes)
+        return await self._begin(execution, dispatch, agent, policy.digest, changes)
 
-    async def _progressed(self, execution: ExecutionRow) -> bool:
-        """Whether the newest attempt has reported an outcome."""
-        after = 0
-        while page := await self._store.steps(execution.id, after=after):
-            if any(s.attempt == execution.attempt and s.status in _OUTCOMES for s in page):
-                return True
-            after = page[-1].decided_seq
-        return False
+    async def _reached(self, execution: ExecutionRow) -> bool:
+        """Whether the newest attempt reached a handler. If its start is all that there is, a replica died before it
+        knew."""
+        newest = await self._store.events(execution.id, after=execution.head_seq - 1, limit=1)
+        return not newest or newest[0].type != "execution.started"
+
+    async def _put_off(
+        self, execution: ExecutionRow, dispatch: Dispatch, changes: ExecutionChanges, due: float
+    ) -> None:
+        """Lets a lost execution rest. Who held its lease may still come back to it until the next attempt begins."""
+        queued = replace(dispatch, state=DispatchState.QUEUED, due_at=due)
+        row = ExecutionWrite(ExecutionStatus.RUNNING, dispatch=queued)
+        await write(self._store, execution.id, changes, row, base=execution.head_seq)
+        self._observer.reclaimed()
 
     async def _begin(
         self, execution: ExecutionRow, dispatch: Dispatch, agent: AgentRow, digest: str, changes: ExecutionChanges
@@ -278,42 +295,80 @@ class Dispatcher:
         execution = await self._store.execution(claim.lease.execution_id)
         if execution.head_seq != claim.head:
             return
-        failures = claim.dispatch.failures
-        if failures >= self._settings.max_attempts:
+        dispatch = _reached(claim.dispatch, reason)
+        if dispatch.failures >= self._settings.max_attempts:
             changes = ExecutionChanges()
-            changes.add((_failed(claim.dispatch, reason),))
-            await self._exhaust(execution, changes)
+            changes.add((_failed(dispatch, reason),))
+            await self._exhaust(execution, dispatch, changes, self._often(dispatch))
             return
-        pause = min(_LONGEST_PAUSE, self._settings.backoff * 2 ** (failures - 1)) * random.uniform(0.5, 1.0)
-        await self._give_back(claim, execution, reason, failures, self._store.now() + pause)
+        due = self._store.now() + self._pause(dispatch.failures, _LONGEST_PAUSE)
+        await self._give_back(claim, execution, reason, dispatch, due)
+
+    def _pause(self, tries: int, most: float) -> float:
+        """How long to wait after so many tries, in seconds: growing, and not the same for all."""
+        return min(most, self._settings.backoff * 2.0 ** min(tries - 1, _DOUBLINGS)) * random.uniform(0.5, 1.0)
+
+    @staticmethod
+    def _often(dispatch: Dispatch) -> str:
+        times = "1 delivery" if dispatch.failures == 1 else f"{dispatch.failures} deliveries"
+        return f"no end after {times} that reached the agent; the last one: {dispatch.error}"
 
     async def _try_at_once(self, claim: _Claim) -> None:
         """Gives the execution to another replica, and does not count this one's try. `Stale` where it is at work."""
         execution = await self._store.execution(claim.lease.execution_id)
-        await self._give_back(claim, execution, "stopped", claim.dispatch.failures - 1, self._store.now())
+        dispatch = replace(claim.dispatch, failures=claim.dispatch.failures - 1)
+        await self._give_back(claim, execution, "stopped", dispatch, self._store.now())
 
-    async def _give_back(self, claim: _Claim, execution: ExecutionRow, reason: str, failures: int, due: float) -> None:
+    async def _give_back(
+        self, claim: _Claim, execution: ExecutionRow, reason: str, dispatch: Dispatch, due: float
+    ) -> None:
         changes = ExecutionChanges()
         changes.add((_failed(claim.dispatch, reason),))
         row = ExecutionWrite(
             ExecutionStatus.RUNNING,
             attempt=claim.lease.attempt,
             holder=execution.holder,
-            dispatch=replace(claim.dispatch, state=DispatchState.QUEUED, failures=failures, due_at=due),
+            dispatch=replace(dispatch, state=DispatchState.QUEUED, due_at=due),
         )
         await write(self._store, execution.id, changes, row, base=claim.head, lease=claim.lease)
 
-    async def _exhaust(self, execution: ExecutionRow, changes: ExecutionChanges) -> None:
+    async def _exhaust(self, execution: ExecutionRow, dispatch: Dispatch, changes: ExecutionChanges, why: str) -> None:
         """Ends an execution that was delivered often enough for nothing."""
         steps, approvals = await load(self._store, execution.id)
         closing = close(steps.values(), approvals.values(), ExecutionStatus.FAILED)
         changes.add(closing.events, closing.steps, closing.approvals)
-        failed = events.execution("failed", attempt=execution.attempt, reason=DISPATCH_EXHAUSTED, replayed=0)
+        reason = f"{DISPATCH_EXHAUSTED}: {why}"
+        failed = events.execution("failed", attempt=execution.attempt, reason=reason, replayed=0)
         changes.add((failed,))
-        row = ExecutionWrite(ExecutionStatus.FAILED, failure_reason=DISPATCH_EXHAUSTED, attempt=execution.attempt)
+        row = ExecutionWrite(ExecutionStatus.FAILED, failure_reason=reason, attempt=execution.attempt)
         await write(self._store, execution.id, changes, row, base=execution.head_seq)
+        agent = await self._store.agent(execution.agent_id)
+        logger.error(
+            "the execution failed: %s",
+            why,
+            extra={
+                "execution_id": execution.id,
+                "agent_id": execution.agent_id,
+                "host": host(agent.webhook_url) if agent is not None else "",
+                "reason": DISPATCH_EXHAUSTED,
+                "attempts": dispatch.failures,
+            },
+        )
         self._observer.exhausted()
         await self._ended(await self._store.execution(execution.id))
+
+
+def host(url: str) -> str:
+    """The host and port of a webhook's URL: the rest of it may be secret."""
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2]
+    except ValueError:
+        return ""
+
+
+def _reached(dispatch: Dispatch, error: str) -> Dispatch:
+    """The dispatch after a delivery that reached a handler and came to nothing."""
+    return replace(dispatch, error=error)
 
 
 def _told(type: str, dispatch: Dispatch, **more: object) -> NewEvent:
