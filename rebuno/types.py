@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 __all__ = [
-    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "Delta", "Event", "Execution", "ExecutionStatus", "Failure",
-    "JsonValue", "Model", "Moment", "NewApiKey", "Page", "Process", "RawJson", "Seconds", "SpawnedBy", "StackFrame",
-    "Step", "Tested", "TestedCase", "ToolDefinition", "UsedLimit", "UserTurn", "Vote",
+    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "Delta", "Event", "Execution", "ExecutionStatus",
+    "Failure", "JsonValue", "LastDelivery", "Model", "Moment", "NewApiKey", "Page", "Process", "RawJson", "Seconds", 
+    "SpawnedBy", "StackFrame", "Step", "Tested", "TestedCase", "ToolDefinition", "UsedLimit", "UserTurn", "Vote",
 ]  # fmt: skip
 
 Text: TypeAlias = Annotated[str | None, Absent.BLANK]
@@ -124,6 +124,19 @@ class BlockedOn(Model):
     type: Annotated[str, one_of(("approval", "execution"))]
     id: str
     step_id: str = ""
+
+
+class LastDelivery(Model):
+    """What became of the last delivery of an execution that waits for the next one. `error` says why the last one came
+    to nothing; `attempts` counts those that reached the agent, and `unreached` those in which nobody was reached since
+    `unreachable_since` (None: the last one reached it). The next one is due at `next_at`."""
+
+    agent_id: str
+    error: str = ""
+    attempts: int = 0
+    unreached: int = 0
+    unreachable_since: Moment = Moment()
+    next_at: Moment = Moment()
 
 
 class StackFrame(Model):
@@ -263,8 +276,8 @@ class StoreInfo(Model):
 
 class Execution(Model):
     """One run of an agent. `head_hash` is the hex hash of its newest event, `blocked_on` what it waits for, `failure`
-    what its handler raised, `turns` what the user wrote after it began, `workdir` the folder that it works in (both
-    None in a list of executions, which does not tell them).
+    what its handler raised. A list of executions does not tell `turns` (what the user wrote after it began), `workdir`
+    (the folder that it works in) and `delivery` (why a running one waits for its agent): they are None there.
 
     The protocol does not send `attempt` (how often it was begun), `digest` (that of the policy it began under),
     `pinned` (whether that one judges it to its end), `served` (whether an agent runs it that it is delivered to),
@@ -297,6 +310,7 @@ class Execution(Model):
     failure: Failure | None = None
     turns: Annotated[list[UserTurn] | None, Absent.LEFT_OUT] = None
     workdir: Annotated[str | None, Absent.LEFT_OUT] = None
+    delivery: Annotated[LastDelivery | None, Absent.LEFT_OUT] = None
     attempt: Annotated[int | None, Absent.NEVER] = None
     digest: Annotated[str | None, Absent.NEVER] = None
     pinned: Annotated[bool | None, Absent.NEVER] = None

@@ -164,6 +164,96 @@ def test_what_no_replica_knows_to_have_arrived_is_not_counted(serve: Scenario) -
     serve(scenario)
 
 
+@pytest.mark.parametrize(("status", "times"), [(0, MOST + 2), (429, 2), (502, 2), (503, 2), (504, 2)])
+def test_an_agent_that_is_away_is_tried_until_it_is_there(
+    serve: Scenario, caplog: pytest.LogCaptureFixture, status: int, times: int
+) -> None:
+    """However often that is, it takes no attempt; meanwhile the execution says for whom it waits, and why."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        began = w.clock.now()
+        error = f"status {status}" if status else "nobody listens"
+        w.statuses += [status] * times
+        run = await w.begin()
+        for n in range(times):
+            await until(w, run, DispatchState.QUEUED)
+            waits = await w.serving.delivery(await w.row(run))
+            assert waits is not None
+            assert (waits.agent_id, waits.error) == ("agent", error)
+            assert (waits.attempts, waits.unreached) == (0, n + 1)
+            assert waits.unreachable_since is not None
+            assert waits.unreachable_since.timestamp() == pytest.approx(began)
+            assert waits.next_at is not None
+            pause = waits.next_at.timestamp() - w.clock.now()
+            longest = min(2.0**n, 300)
+            assert longest / 2 - 0.001 <= pause <= longest + 0.001
+            w.clock.advance(pause + 0.01)
+            run = await w.run()
+        assert await w.serving.delivery(await w.row(run)) is None
+        failed = [e.payload for e in await w.store.events(run.id) if e.type == "dispatch.failed"]
+        assert {(one["reason"], one["error"]) for one in failed} == {("unreachable", error)}
+        told = [one.levelname for one in caplog.records if "was not reached" in one.getMessage()]
+        assert told.count("WARNING") <= 1
+        # Nothing of that counts: the handler has all its attempts.
+        dispatch = await w.store.dispatch(run.id)
+        assert dispatch is not None
+        assert dispatch.failures == 1
+        await run.complete()
+
+    serve(scenario)
+
+
+def test_an_agent_that_stays_away_is_given_up(serve: Scenario, caplog: pytest.LogCaptureFixture) -> None:
+    """At the end of the time that one may be away, and with a last try then."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        began = w.clock.now()
+        w.statuses += [0] * 1000
+        run = await w.begin()
+        while True:
+            await w.until(run, "dispatch.failed")
+            dispatch = await w.store.dispatch(run.id)
+            if dispatch is None:
+                break
+            assert w.clock.now() <= dispatch.due_at <= began + SETTINGS.unreachable_for
+            w.clock.advance(
+                max(dispatch.due_at, min(began + SETTINGS.unreachable_for, w.clock.now() + 6 * 3600)) - w.clock.now()
+            )
+            run = await w.run()
+        assert w.clock.now() == pytest.approx(began + SETTINGS.unreachable_for)
+        row = await w.row(run)
+        assert row.status is ExecutionStatus.FAILED
+        assert row.failure_reason.startswith("dispatch_exhausted: the agent was not reached for 86400 s, in ")
+        assert row.failure_reason.endswith("the last one: nobody listens")
+        (told,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
+        assert {"agent_id": "agent", "host": "agent.test"}.items() <= vars(told).items()
+        assert await w.serving.delivery(row) is None
+
+    serve(scenario)
+
+
+def test_who_was_reached_once_may_be_away_anew(serve: Scenario) -> None:
+    """The time without an agent begins with the first try that reaches nobody, and attempts are kept."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        w.statuses += [503, 200, 503]
+        run = await w.begin()
+        await again(w, run)
+        run = await w.run()
+        await run.act("look")
+        w.clock.advance(LEASE + 1)
+        run = await w.run()
+        await until(w, run, DispatchState.QUEUED)
+        dispatch = await w.store.dispatch(run.id)
+        assert dispatch is not None
+        assert (dispatch.failures, dispatch.unreached, dispatch.since) == (1, 1, w.clock.now())
+
+    serve(scenario)
+
+
 @pytest.mark.parametrize("before", [0, MOST - 1])
 def test_an_agent_that_is_at_work_keeps_what_it_did_not_acknowledge(serve: Scenario, before: int) -> None:
     """Its answer was lost, its requests say enough: nobody else is told before its lease runs out, and its last chance

@@ -61,6 +61,15 @@ max_attempts = click.option(
     show_envvar=True,
     help="After so many deliveries that reached its handler an execution fails.",
 )
+unreachable_for = click.option(
+    "--unreachable-for",
+    default="24h",
+    show_default=True,
+    metavar="DURATION",
+    envvar="REBUNO_UNREACHABLE_FOR",
+    show_envvar=True,
+    help="An execution fails whose agent is not reached for so long.",
+)
 
 
 def db(default: str) -> Callable[[_Command], _Command]:
@@ -103,6 +112,16 @@ def serve(config: "Config", started: Callable[[str], None], handler: "logging.Ha
     finally:
         root.removeHandler(handler)
     return 0
+
+
+def seconds(option: str, duration: str) -> float:
+    """The seconds of a duration such as `30d` or `12h`; `ValidationError` where it is none."""
+    from rebuno.policy import LiteralError, parse_duration
+
+    try:
+        return float(parse_duration(duration))
+    except LiteralError as error:
+        raise ValidationError(f"`{option}`: {error.message}; {error.help}") from None
 
 
 def level_of(name: str) -> int:

@@ -17,6 +17,7 @@ from rebuno_cli.serve import options
 @click.option("--permissive", is_flag=True, help="Allow agents without a bundle what the layers allow.")
 @options.webhooks
 @options.max_attempts
+@options.unreachable_for
 @click.option(
     "--deliveries",
     type=click.IntRange(min=1),
@@ -71,6 +72,7 @@ def server(
     permissive: bool,
     allow_webhook: tuple[str, ...],
     max_attempts: int,
+    unreachable_for: str,
     deliveries: int,
     retention: str,
     grace: float,
@@ -97,7 +99,12 @@ def server(
         shadows=shadow,
         webhooks=allow_webhook,
         manifest=config,
-        settings=Settings(max_attempts=max_attempts, deliveries=deliveries, retention=_seconds(retention)),
+        settings=Settings(
+            max_attempts=max_attempts,
+            unreachable_for=options.seconds("--unreachable-for", unreachable_for),
+            deliveries=deliveries,
+            retention=options.seconds("--retention", retention) if retention else None,
+        ),
         bounds=Bounds(digits=max_digits, values=max_values),
         grace=grace,
         traced=otel,
@@ -108,15 +115,3 @@ def server(
         logs.JsonLines(),
         options.level_of(log_level),
     )
-
-
-def _seconds(duration: str) -> float | None:
-    from rebuno.errors import ValidationError
-    from rebuno.policy import LiteralError, parse_duration
-
-    if not duration:
-        return None
-    try:
-        return float(parse_duration(duration))
-    except LiteralError as error:
-        raise ValidationError(f"`--retention`: {error.message}; {error.help}") from None

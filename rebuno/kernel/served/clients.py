@@ -16,6 +16,7 @@ from rebuno.kernel.history import event_payloads
 from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.say import say
+from rebuno.kernel.lifecycle.waiting import delivery
 from rebuno.kernel.operator import shown
 from rebuno.kernel.served import create
 from rebuno.kernel.served.create import CreateRequest
@@ -158,6 +159,10 @@ class Clients(Replica):
     async def workdir(self, execution: ExecutionRow) -> str | None:
         """The folder that an execution works in, None without one."""
         return await workdir_of(self._store, execution) or None
+
+    async def delivery(self, execution: ExecutionRow) -> types.LastDelivery | None:
+        """Why a running execution waits for its agent, None where it does not."""
+        return await delivery(self._store, execution)
 
     async def cancel(self, execution_id: str) -> None:
         """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""

@@ -34,6 +34,7 @@ from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.transact import MOVED_ON, transact, write
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.votes import expire
+from rebuno.kernel.lifecycle.waiting import at_work
 from rebuno.kernel.served.observer import Observer, Webhook
 from rebuno.kernel.served.policies import Policies
 from rebuno.model.execution import ExecutionStatus
@@ -49,8 +50,13 @@ _TAKEN: Final = 35.0
 _GRACE: Final = 2.0
 _GIVING_BACK: Final = 2.0
 _TRIES: Final = 10
-# The longest pause between two tries, in seconds, and after how many doublings every pause is longer than that.
+# With these a proxy, or a server that is not ready, says that no handler was reached; 0 is no answer at all.
+_UNREACHED: Final = (0, 429, 502, 503, 504)
+UNREACHABLE: Final = "unreachable"
+# The longest pauses, in seconds, between two tries that reached a handler, and between two that reached nobody; and
+# after how many doublings every pause is longer than that.
 _LONGEST_PAUSE: Final = 60.0
+_LONGEST_ABSENCE: Final = 300.0
 _DOUBLINGS: Final = 30
 
 
@@ -60,13 +66,14 @@ Send = Callable[[Webhook], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a replica works. After `max_attempts` deliveries that reached a handler an execution fails, whatever
-    they recorded; the pause between two begins at `backoff`, and a first lost lease is followed by one of up to `scatter`;
-    `deliveries` webhooks are on their way at once at most; `lease` is an agent's where it names none; it looks for work
-    every `poll` seconds and sweeps every `sweep`; executions are kept for `retention` after their end (None: for ever).
-    All in seconds."""
+    """How a replica works. After `max_attempts` deliveries that reached a handler an execution fails, whatever they
+    recorded, and after `unreachable_for` in which no delivery reached anybody. The pause between two begins at
+    `backoff`, and a first lost lease is followed by one of up to `scatter`; `deliveries` webhooks are on their way at
+    once at most; `lease` is an agent's where it names none; it looks for work every `poll` seconds and sweeps every
+    `sweep`; executions are kept for `retention` after their end (None: for ever). All in seconds."""
 
     max_attempts: int = 20
+    unreachable_for: float = 24 * 3600.0
     backoff: float = 1.0
     scatter: float = 1.0
     deliveries: int = 32
@@ -194,7 +201,8 @@ class Dispatcher:
         rests = False
         if dispatch.state is DispatchState.CLAIMED:
             changes.add((_failed(dispatch, LEASE_EXPIRED),))
-            if await self._reached(execution):
+            # Else a replica died before it knew.
+            if await at_work(self._store, execution):
                 dispatch = _reached(dispatch, LEASE_EXPIRED)
                 rests = dispatch.failures > 1
             else:
@@ -217,12 +225,6 @@ class Dispatcher:
             logger.warning("it waits: its policy does not compile: %s", error, extra={"execution_id": execution.id})
             return None
         return await self._begin(execution, dispatch, agent, policy.digest, changes)
-
-    async def _reached(self, execution: ExecutionRow) -> bool:
-        """Whether the newest attempt reached a handler. If its start is all that there is, a replica died before it
-        knew."""
-        newest = await self._store.events(execution.id, after=execution.head_seq - 1, limit=1)
-        return not newest or newest[0].type != "execution.started"
 
     async def _put_off(
         self, execution: ExecutionRow, dispatch: Dispatch, changes: ExecutionChanges, due: float
@@ -272,10 +274,9 @@ class Dispatcher:
     async def _post(self, claim: _Claim, send: Send) -> None:
         began = perf_counter()
         try:
-            status = await send(claim.webhook)
-        except NetworkError as error:
-            logger.info("its agent was not reached: %s", error, extra={"execution_id": claim.webhook.execution_id})
-            status = 0
+            status, error = await send(claim.webhook), ""
+        except NetworkError as failed:
+            status, error = 0, str(failed)
         except asyncio.CancelledError:
             # This replica stops. Where the store does not answer in time, another one waits for the claim to run out.
             with suppress(RebunoError, TimeoutError):
@@ -288,21 +289,46 @@ class Dispatcher:
             acked = ExecutionChanges([_told("acked", claim.dispatch)])
             await write(self._store, claim.lease.execution_id, acked, lease=claim.lease)
             return
-        await self._try_later(claim, f"status {status}" if status else "unreachable")
-
-    async def _try_later(self, claim: _Claim, reason: str) -> None:
-        """Gives the execution back; unless it is at work all the same, which its log shows."""
         execution = await self._store.execution(claim.lease.execution_id)
-        if execution.head_seq != claim.head:
-            return
-        dispatch = _reached(claim.dispatch, reason)
+        # An agent may be at work all the same, which the log shows.
+        if execution.head_seq == claim.head:
+            error = error or f"status {status}"
+            await (self._absent if status in _UNREACHED else self._refused)(claim, execution, error)
+
+    async def _refused(self, claim: _Claim, execution: ExecutionRow, error: str) -> None:
+        """The agent was reached and did not take it: that counts."""
+        dispatch = _reached(claim.dispatch, error)
         if dispatch.failures >= self._settings.max_attempts:
-            changes = ExecutionChanges()
-            changes.add((_failed(dispatch, reason),))
+            changes = ExecutionChanges([_failed(dispatch, error)])
             await self._exhaust(execution, dispatch, changes, self._often(dispatch))
             return
         due = self._store.now() + self._pause(dispatch.failures, _LONGEST_PAUSE)
-        await self._give_back(claim, execution, reason, dispatch, due)
+        await self._give_back(claim, execution, _failed(dispatch, error), dispatch, due)
+
+    async def _absent(self, claim: _Claim, execution: ExecutionRow, error: str) -> None:
+        """Nobody was reached: that does not count, for as long as one may be away."""
+        now = self._store.now()
+        before, where = claim.dispatch, host(claim.webhook.url)
+        dispatch = replace(
+            before,
+            failures=before.failures - 1,
+            unreached=before.unreached + 1,
+            since=before.since or now,
+            error=error,
+        )
+        failed = _failed(dispatch, UNREACHABLE, error=dispatch.error)
+        until = dispatch.since + self._settings.unreachable_for
+        if now >= until:
+            tries = "1 try" if dispatch.unreached == 1 else f"{dispatch.unreached} tries"
+            why = f"the agent was not reached for {now - dispatch.since:.0f} s, in {tries}; the last one: {error}"
+            await self._exhaust(execution, dispatch, ExecutionChanges([failed]), why)
+            return
+        # An agent that was there a moment ago is worth a word; one that stays away is not, each time.
+        level = logging.WARNING if dispatch.unreached == 1 else logging.INFO
+        more = {"execution_id": execution.id, "agent_id": execution.agent_id, "host": where}
+        logger.log(level, "it waits for its agent, which was not reached: %s", error, extra=more)
+        due = min(now + self._pause(dispatch.unreached, _LONGEST_ABSENCE), until)
+        await self._give_back(claim, execution, failed, dispatch, due)
 
     def _pause(self, tries: int, most: float) -> float:
         """How long to wait after so many tries, in seconds: growing, and not the same for all."""
@@ -317,20 +343,18 @@ class Dispatcher:
         """Gives the execution to another replica, and does not count this one's try. `Stale` where it is at work."""
         execution = await self._store.execution(claim.lease.execution_id)
         dispatch = replace(claim.dispatch, failures=claim.dispatch.failures - 1)
-        await self._give_back(claim, execution, "stopped", dispatch, self._store.now())
+        await self._give_back(claim, execution, _failed(dispatch, "stopped"), dispatch, self._store.now())
 
     async def _give_back(
-        self, claim: _Claim, execution: ExecutionRow, reason: str, dispatch: Dispatch, due: float
+        self, claim: _Claim, execution: ExecutionRow, failed: NewEvent, dispatch: Dispatch, due: float
     ) -> None:
-        changes = ExecutionChanges()
-        changes.add((_failed(claim.dispatch, reason),))
         row = ExecutionWrite(
             ExecutionStatus.RUNNING,
             attempt=claim.lease.attempt,
             holder=execution.holder,
             dispatch=replace(dispatch, state=DispatchState.QUEUED, due_at=due),
         )
-        await write(self._store, execution.id, changes, row, base=claim.head, lease=claim.lease)
+        await write(self._store, execution.id, ExecutionChanges([failed]), row, base=claim.head, lease=claim.lease)
 
     async def _exhaust(self, execution: ExecutionRow, dispatch: Dispatch, changes: ExecutionChanges, why: str) -> None:
         """Ends an execution that was delivered often enough for nothing."""
@@ -368,7 +392,7 @@ def host(url: str) -> str:
 
 def _reached(dispatch: Dispatch, error: str) -> Dispatch:
     """The dispatch after a delivery that reached a handler and came to nothing."""
-    return replace(dispatch, error=error)
+    return replace(dispatch, unreached=0, since=0.0, error=error)
 
 
 def _told(type: str, dispatch: Dispatch, **more: object) -> NewEvent:
@@ -376,5 +400,5 @@ def _told(type: str, dispatch: Dispatch, **more: object) -> NewEvent:
     return NewEvent(f"dispatch.{type}", {**said, **more})
 
 
-def _failed(dispatch: Dispatch, reason: str) -> NewEvent:
-    return _told("failed", dispatch, reason=reason)
+def _failed(dispatch: Dispatch, reason: str, **more: object) -> NewEvent:
+    return _told("failed", dispatch, reason=reason, **more)
