@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 __all__ = [
-    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "Delta", "Event", "Execution", "ExecutionStatus",
-    "Failure", "JsonValue", "LastDelivery", "Model", "Moment", "NewApiKey", "Page", "Process", "RawJson", "Seconds", 
-    "SpawnedBy", "StackFrame", "Step", "Tested", "TestedCase", "ToolDefinition", "UsedLimit", "UserTurn", "Vote",
+    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "CheckedHistory", "Delta", "Event", "Execution",
+    "ExecutionStatus", "Failure", "JsonValue", "LastDelivery", "Model", "Moment", "NewApiKey", "Page", "Process",
+    "RawJson", "Seconds", "SpawnedBy", "StackFrame", "Step", "SweptStore", "Tested", "TestedCase", "ToolDefinition",
+    "UsedLimit", "UserTurn", "Vote",
 ]  # fmt: skip
 
 Text: TypeAlias = Annotated[str | None, Absent.BLANK]
@@ -256,6 +257,29 @@ class Stop(Model):
     created_at: Moment = Moment()
     lifted_by: Text = None
     lifted_at: Moment = Moment()
+
+
+class CheckedHistory(Model):
+    """A check of an execution's log: whether it is `valid`, else the first `fault` in words; how many `events` and
+    `steps` it has, and the hash of its newest event."""
+
+    execution_id: str
+    valid: bool = False
+    fault: Annotated[str | None, Absent.BLANK] = None
+    events: int = 0
+    steps: int = 0
+    head_hash: str = ""
+
+
+class SweptStore(Model):
+    """What a sweep did: executions past their deadlines that it cancelled, questions that it let expire, executions of
+    dead processes that it let go, ended ones that it removed, and how many it failed to sweep."""
+
+    overdue: int = 0
+    expired: int = 0
+    released: int = 0
+    removed: int = 0
+    failed: int = 0
 
 
 class Restored(Model):

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from rebuno.types import LastDelivery, Execution
+from rebuno.types import Execution, LastDelivery
 from rebuno_cli.render.records import delivery
 from tests.cli.served import server
 from tests.cli.test_shown import Place
