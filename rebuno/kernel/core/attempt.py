@@ -56,6 +56,8 @@ class Attempt:
     hosted = False
     # Whether a policy is recorded and not enforced: what it does not let in starts all the same.
     observes = False
+    # For how many seconds a question stands whose rule does not say it; None: until somebody answers.
+    asks_for: float | None = None
 
     def __init__(
         self,

@@ -61,7 +61,17 @@ class Clients(Replica):
         await self._registry.agent(agent_id)
         policy = await self._policies.today(agent_id)
         wanted = CreateRequest(
-            agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by, by_agent, workdir
+            agent_id,
+            input,
+            session,
+            parent_execution_id,
+            key,
+            spawned_by,
+            on_behalf_of,
+            created_by,
+            by_agent,
+            workdir,
+            self._settings.deadline,
         )
         execution, new = await create.create(self._store, wanted, policy.digest)
         if new:

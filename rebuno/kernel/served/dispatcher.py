@@ -69,8 +69,10 @@ class Settings:
     """How a replica works. After `max_attempts` deliveries that reached a handler an execution fails, whatever they
     recorded, and after `unreachable_for` in which no delivery reached anybody. The pause between two begins at
     `backoff`, and a first lost lease is followed by one of up to `scatter`; `deliveries` webhooks are on their way at
-    once at most; `lease` is an agent's where it names none; it looks for work every `poll` seconds and sweeps every
-    `sweep`; executions are kept for `retention` after their end (None: for ever). All in seconds."""
+    once at most; `lease` is an agent's where it names none. An execution is cancelled `deadline` after it was created,
+    and a question whose rule does not say for how long it stands expires after `approvals` (None: never). It looks for
+    work every `poll` and sweeps every `sweep`; executions are kept for `retention` after their end (None: for ever).
+    All in seconds."""
 
     max_attempts: int = 20
     unreachable_for: float = 24 * 3600.0
@@ -78,6 +80,8 @@ class Settings:
     scatter: float = 1.0
     deliveries: int = 32
     lease: float = 120.0
+    deadline: float | None = None
+    approvals: float | None = None
     poll: float = 0.5
     sweep: float = 2.0
     retention: float | None = None

@@ -126,6 +126,7 @@ class Replica:
         check_owner(execution, lease)
         policy = await self._policies.of(execution)
         attempt = await ServedAttempt.load(self._store, policy, execution, lease)
+        attempt.asks_for = self._settings.approvals
         self._attempts[key] = attempt
         while len(self._attempts) > MOST_ATTEMPTS:
             self._attempts.popitem(last=False)
