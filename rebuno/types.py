@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 __all__ = [
-    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "Delta", "Event", "Execution", "ExecutionStatus", "Failure",
-    "JsonValue", "Model", "Moment", "NewApiKey", "Page", "Process", "RawJson", "Seconds", "SpawnedBy", "StackFrame",
-    "Step", "Tested", "TestedCase", "ToolDefinition", "UsedLimit", "UserTurn", "Vote",
+    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "CheckedHistory", "Delta", "Event", "Execution",
+    "ExecutionStatus", "Failure", "JsonValue", "LastDelivery", "Model", "Moment", "NewApiKey", "Page", "Process",
+    "RawJson", "Seconds", "SpawnedBy", "StackFrame", "Step", "SweptStore", "Tested", "TestedCase", "ToolDefinition",
+    "UsedLimit", "UserTurn", "Vote",
 ]  # fmt: skip
 
 Text: TypeAlias = Annotated[str | None, Absent.BLANK]
@@ -124,6 +125,19 @@ class BlockedOn(Model):
     type: Annotated[str, one_of(("approval", "execution"))]
     id: str
     step_id: str = ""
+
+
+class LastDelivery(Model):
+    """What became of the last delivery of an execution that waits for the next one. `error` says why the last one came
+    to nothing; `attempts` counts those that reached the agent, and `unreached` those in which nobody was reached since
+    `unreachable_since` (None: the last one reached it). The next one is due at `next_at`."""
+
+    agent_id: str
+    error: str = ""
+    attempts: int = 0
+    unreached: int = 0
+    unreachable_since: Moment = Moment()
+    next_at: Moment = Moment()
 
 
 class StackFrame(Model):
@@ -245,6 +259,29 @@ class Stop(Model):
     lifted_at: Moment = Moment()
 
 
+class CheckedHistory(Model):
+    """A check of an execution's log: whether it is `valid`, else the first `fault` in words; how many `events` and
+    `steps` it has, and the hash of its newest event."""
+
+    execution_id: str
+    valid: bool = False
+    fault: Annotated[str | None, Absent.BLANK] = None
+    events: int = 0
+    steps: int = 0
+    head_hash: str = ""
+
+
+class SweptStore(Model):
+    """What a sweep did: executions past their deadlines that it cancelled, questions that it let expire, executions of
+    dead processes that it let go, ended ones that it removed, and how many it failed to sweep."""
+
+    overdue: int = 0
+    expired: int = 0
+    released: int = 0
+    removed: int = 0
+    failed: int = 0
+
+
 class Restored(Model):
     """A store was restored from a copy, and nobody has accepted that yet: a person is asked before anything runs in it
     that may not run twice."""
@@ -263,8 +300,8 @@ class StoreInfo(Model):
 
 class Execution(Model):
     """One run of an agent. `head_hash` is the hex hash of its newest event, `blocked_on` what it waits for, `failure`
-    what its handler raised, `turns` what the user wrote after it began, `workdir` the folder that it works in (both
-    None in a list of executions, which does not tell them).
+    what its handler raised. A list of executions does not tell `turns` (what the user wrote after it began), `workdir`
+    (the folder that it works in) and `delivery` (why a running one waits for its agent): they are None there.
 
     The protocol does not send `attempt` (how often it was begun), `digest` (that of the policy it began under),
     `pinned` (whether that one judges it to its end), `served` (whether an agent runs it that it is delivered to),
@@ -297,6 +334,7 @@ class Execution(Model):
     failure: Failure | None = None
     turns: Annotated[list[UserTurn] | None, Absent.LEFT_OUT] = None
     workdir: Annotated[str | None, Absent.LEFT_OUT] = None
+    delivery: Annotated[LastDelivery | None, Absent.LEFT_OUT] = None
     attempt: Annotated[int | None, Absent.NEVER] = None
     digest: Annotated[str | None, Absent.NEVER] = None
     pinned: Annotated[bool | None, Absent.NEVER] = None

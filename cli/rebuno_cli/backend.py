@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from rebuno.kernel import Panel, Timeline
+    from rebuno.kernel import Panel, Recording, Timeline
     from rebuno.types import (
         Agent,
         ApiKey,
         Approval,
+        CheckedHistory,
         Event,
         Execution,
         NewApiKey,
         Step,
         Stop,
+        SweptStore,
         Tested,
         ToolDefinition,
         UsedLimit,
@@ -88,6 +90,27 @@ class Backend(Protocol):
         """A new execution that begins where this one stood at its event `at_seq` (None: the newest), under the caller's
         own id `key`, in a new `session`, under the policy that its source began under, for so many seconds (None: as
         long as it takes)."""
+        ...
+
+    async def retry(self, ref: str, *, key: str | None, keep_policy: bool, deadline: float | None) -> "Execution":
+        """A fork of a failed or cancelled execution from right before what made it fail; the rest as in `fork`."""
+        ...
+
+    async def verify(self, ref: str, *, head: str) -> "CheckedHistory":
+        """Checks its log; `head` is the hash that its newest event must have, if it is not empty."""
+        ...
+
+    async def record(self, ref: str) -> "Recording":
+        """It with all that belongs to it, its hashes found sound."""
+        ...
+
+    async def restore(self, recording: "Recording") -> None:
+        """Adds a recorded execution."""
+        ...
+
+    async def sweep(self, *, older_than: float | None) -> "SweptStore":
+        """Ends what is overdue, and removes executions that ended so many seconds ago. Without a number a server goes
+        by its settings, and a store removes none."""
         ...
 
     async def approvals(self, *, status: str | None, execution: str | None) -> "Sequence[Approval]":

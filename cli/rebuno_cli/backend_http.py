@@ -3,13 +3,14 @@
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from io import BytesIO
 from typing import Any, Final
 
 from rebuno import types
 from rebuno.errors import ForbiddenError, NotFoundError, ValidationError
-from rebuno.kernel import Panel, Timeline, compose_timeline
+from rebuno.kernel import Panel, Recording, Timeline, compose_timeline, read_recording, recording_lines
 from rebuno.sdk.client import Client
-from rebuno.types import Approval, Event, Execution, Step, Stop, UsedLimit
+from rebuno.types import Approval, CheckedHistory, Event, Execution, Step, Stop, SweptStore, UsedLimit
 from rebuno_cli import from_log
 from rebuno_cli.ids import beginning, only
 
@@ -129,6 +130,26 @@ class HttpBackend:
             found.id, at_seq=at, session=session, keep_policy=keep_policy, deadline_seconds=deadline
         )
         return from_log.execution(made, ())
+
+    async def retry(self, ref: str, *, key: str | None, keep_policy: bool, deadline: float | None) -> Execution:
+        if key is not None:
+            raise ValidationError("a server takes no id of yours for a fork; leave out `--id`")
+        found = await self._find(ref)
+        made = await self._client.retry(found.id, keep_policy=keep_policy, deadline_seconds=deadline)
+        return from_log.execution(made, ())
+
+    async def verify(self, ref: str, *, head: str) -> CheckedHistory:
+        return await self._client.verify((await self._find(ref)).id, head=head)
+
+    async def record(self, ref: str) -> Recording:
+        text = await self._client.export((await self._find(ref)).id)
+        return read_recording(BytesIO(text.encode()), name="the server's answer")
+
+    async def restore(self, recording: Recording) -> None:
+        await self._client.import_history("".join(recording_lines(recording)))
+
+    async def sweep(self, *, older_than: float | None) -> SweptStore:
+        return await self._client.sweep(older_than_seconds=older_than)
 
     async def _find(self, ref: str) -> Execution:
         try:

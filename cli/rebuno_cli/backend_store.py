@@ -14,8 +14,8 @@ from rebuno_cli.ids import beginning, only
 if TYPE_CHECKING:
     from rebuno import types
     from rebuno.journal import records
-    from rebuno.kernel import Panel, Serving, Timeline
-    from rebuno.types import Approval, Event, Execution, Step, Stop, UsedLimit
+    from rebuno.kernel import Panel, Recording, Serving, Timeline
+    from rebuno.types import Approval, CheckedHistory, Event, Execution, Step, Stop, SweptStore, UsedLimit
 
 _REASON: Final = "cancelled"
 _PAGE: Final = 1000
@@ -119,6 +119,21 @@ class StoreBackend:
             deadline=deadline,
         )
         return await self._operator.shown(made)
+
+    async def retry(self, ref: str, *, key: str | None, keep_policy: bool, deadline: float | None) -> "Execution":
+        return await self._operator.retry(ref, key=key, keep_policy=keep_policy, deadline=deadline)
+
+    async def verify(self, ref: str, *, head: str) -> "CheckedHistory":
+        return (await self._operator.verify(ref, head=head)).view()
+
+    async def record(self, ref: str) -> "Recording":
+        return await self._operator.record(ref)
+
+    async def restore(self, recording: "Recording") -> None:
+        await self._operator.restore(recording)
+
+    async def sweep(self, *, older_than: float | None) -> "SweptStore":
+        return (await self._operator.sweep(retention=older_than)).view()
 
     # ------------------------------------------------------------ approvals
 

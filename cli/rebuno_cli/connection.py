@@ -78,8 +78,8 @@ def ask(db: str | None, work: "Callable[[Operator], Awaitable[T]]", *, create: b
     return asyncio.run(run())
 
 
-def work(db: str | None, url: str | None, job: "Callable[[Backend], Awaitable[T]]") -> T:
-    """What `job` finds in the store, or on the server.
+def work(db: str | None, url: str | None, job: "Callable[[Backend], Awaitable[T]]", *, create: bool = False) -> T:
+    """What `job` finds in the store, or on the server; `create` makes a store where there is none.
 
     Raises:
         ValidationError: neither is named, or both.
@@ -88,7 +88,7 @@ def work(db: str | None, url: str | None, job: "Callable[[Backend], Awaitable[T]
     import asyncio
 
     there = server(db, url)
-    return asyncio.run(_remote(there, job) if there else _local(path(db), job))
+    return asyncio.run(_remote(there, job) if there else _local(path(db), job, create=create))
 
 
 async def _remote(url: str, job: "Callable[[Backend], Awaitable[T]]") -> T:
@@ -99,11 +99,11 @@ async def _remote(url: str, job: "Callable[[Backend], Awaitable[T]]") -> T:
         return await job(HttpBackend(client))
 
 
-async def _local(where: str, job: "Callable[[Backend], Awaitable[T]]") -> T:
+async def _local(where: str, job: "Callable[[Backend], Awaitable[T]]", *, create: bool) -> T:
     from rebuno.journal.opening import open_store
     from rebuno_cli.backend_store import StoreBackend
 
-    store = await open_store(where, create=False)
+    store = await open_store(where, create=create)
     try:
         return await job(StoreBackend(store))
     finally:

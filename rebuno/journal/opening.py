@@ -15,11 +15,13 @@ _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _NEARLY: Final = re.compile(r"postgres(ql)?:|(.*\s)?(host|dbname|password)\s*=", re.IGNORECASE)
 
 
-async def open_store(where: str | Path, *, create: bool = True, serving: bool = False) -> ServedStore:
+async def open_store(
+    where: str | Path, *, create: bool = True, serving: bool = False, connections: int = 8
+) -> ServedStore:
     """Opens the store at a path, or at a URL `sqlite:PATH` or `postgresql://…`, and brings its schema up to date.
 
     `create`: whether to make it where there is none. `serving`: for a server, of which a file has one and a database
-    any number.
+    any number. `connections`: how many there are to a database at most.
 
     Raises:
         StoreError: it cannot be used, for the reason that the subclass names; a URL is shown without its password.
@@ -28,7 +30,7 @@ async def open_store(where: str | Path, *, create: bool = True, serving: bool = 
         return await SQLiteStore.open(where, create=create, serving=serving)
     scheme = _SCHEME.match(where)
     if scheme is not None and scheme[1].lower() in ("postgresql", "postgres"):
-        return await _postgres(where, create)
+        return await _postgres(where, create, connections)
     return await SQLiteStore.open(_file(where), create=create, serving=serving)
 
 
@@ -44,7 +46,7 @@ def store_file(where: str) -> Path | None:
     return Path(_file(where))
 
 
-async def _postgres(url: str, create: bool) -> ServedStore:
+async def _postgres(url: str, create: bool, connections: int) -> ServedStore:
     # Its driver is an extra, and heavy: who has a file does not load it.
     try:
         from rebuno.journal.postgres import PostgresStore
@@ -54,7 +56,7 @@ async def _postgres(url: str, create: bool) -> ServedStore:
         from rebuno.packaged import install
 
         raise StoreError(f"a store on PostgreSQL needs the extra `postgres`: {install('postgres')}") from None
-    return await PostgresStore.open(url, create=create)
+    return await PostgresStore.open(url, create=create, connections=connections)
 
 
 def _file(where: str) -> str:

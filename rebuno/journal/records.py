@@ -284,8 +284,9 @@ class DispatchState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Dispatch:
     """One delivery of an execution to its agent, for as long as it lives: until the execution ends, waits, or is
-    delivered anew. `attempt` counts its tries, `failures` those since the last outcome of a step; it is not tried
-    before `due_at`, in seconds since 1970."""
+    delivered anew. `attempt` counts its tries, `failures` those that reached a handler (one that is under way counts);
+    it is not tried before `due_at`. `unreached` counts the tries since `since` in which nobody was reached, all in a
+    row, and `error` says what came of the last one. Times are in seconds since 1970."""
 
     id: str
     execution_id: str
@@ -294,6 +295,9 @@ class Dispatch:
     attempt: int = 0
     failures: int = 0
     due_at: float = 0.0
+    unreached: int = 0
+    since: float = 0.0
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,9 @@ def dispatch_values(dispatch: Dispatch) -> Row:
         dispatch.attempt,
         dispatch.failures,
         dispatch.due_at,
+        dispatch.unreached,
+        dispatch.since,
+        dispatch.error,
     )
 
 

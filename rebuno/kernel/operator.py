@@ -27,7 +27,7 @@ from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.execution import newest
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
-from rebuno.kernel.lifecycle.waiting import blocked_on
+from rebuno.kernel.lifecycle.waiting import blocked_on, delivery
 from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep
 from rebuno.types import (
     Approval,
@@ -78,6 +78,7 @@ class Operator:
         execution = await self.shown(row)
         execution.turns = [*map(views.turn, await self._store.turns(row.id))]
         execution.workdir = await workdir_of(self._store, row) or None
+        execution.delivery = await delivery(self._store, row)
         return execution
 
     async def shown(self, row: records.ExecutionRow) -> Execution:

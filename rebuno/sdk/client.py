@@ -15,6 +15,7 @@ from rebuno.types import (
     Agent,
     ApiKey,
     Approval,
+    CheckedHistory,
     Delta,
     Event,
     Execution,
@@ -24,6 +25,7 @@ from rebuno.types import (
     SpawnedBy,
     Step,
     Stop,
+    SweptStore,
     Tested,
     ToolDefinition,
     UsedLimit,
@@ -200,6 +202,38 @@ class Client:
             deadline_seconds=deadline_seconds,
         )
         return await self._one(Execution, "POST", route("executions", execution_id, "fork"), said)
+
+    async def retry(
+        self, execution_id: str, *, keep_policy: bool = False, deadline_seconds: float | None = None
+    ) -> Execution:
+        """Creates an execution that begins right before what made this failed or cancelled one fail. The rest is as in
+        `fork`. `ConflictError` if it has not ended, or has completed."""
+        said = _given(keep_policy=keep_policy or None, deadline_seconds=deadline_seconds)
+        return await self._one(Execution, "POST", route("executions", execution_id, "retry"), said)
+
+    async def verify(self, execution_id: str, *, head: str = "") -> CheckedHistory:
+        """Verifies its log; `head` is the hash that the newest event must have, 64 hexadecimal digits."""
+        return await self._one(CheckedHistory, "GET", route("executions", execution_id, "verify", head=head))
+
+    async def export(self, execution_id: str) -> str:
+        """The execution with its events, steps, answers and bundles, as the text of a file. `ConflictError` if its log
+        is damaged."""
+        path = route("executions", execution_id, "export")
+        return await self._requests.text(self._requests.build("GET", path, b""))
+
+    async def import_history(self, history: str) -> Execution:
+        """Adds an execution that was exported.
+
+        Raises:
+            ConflictError: the store has it, or had it, or its agent has another one under its id, or one that has not
+                ended in its session.
+            ValidationError: the history is damaged, or longer than a body may be.
+        """
+        return await self._one(Execution, "POST", route("executions", "import"), {"history": history})
+
+    async def sweep(self, *, older_than_seconds: float | None = None) -> SweptStore:
+        """Ends what is overdue, and removes executions that ended so long ago (None: as the server's settings say)."""
+        return await self._one(SweptStore, "POST", route("sweep"), _given(older_than_seconds=older_than_seconds))
 
     async def latest_seq(self, execution_id: str) -> int:
         """The number of its newest event, the last one that a fork can begin at."""

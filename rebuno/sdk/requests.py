@@ -49,13 +49,24 @@ class Requests:
             NetworkError: the kernel cannot be reached, or something else answers.
             RebunoError: it refuses, as the error says.
         """
+        content = await self._answered(request)
+        return responses.value(content) if content else None
+
+    async def text(self, request: httpx2.Request) -> str:
+        """The kernel's answer as it is. Raises as `send` does."""
+        try:
+            return (await self._answered(request)).decode()
+        except UnicodeDecodeError as error:
+            raise NetworkError("the answer is no kernel's: it is not UTF-8; look at the URL") from error
+
+    async def _answered(self, request: httpx2.Request) -> bytes:
         try:
             response = await self.http.send(request)
         except httpx2.RequestError as error:
             raise self.unreachable(error) from error
         if response.status_code >= 300:
             raise responses.refusal(response.status_code, response.content)
-        return responses.value(response.content) if response.content else None
+        return response.content
 
     def unreachable(self, error: httpx2.RequestError) -> NetworkError:
         """The message for a failed connection."""

@@ -16,14 +16,14 @@ from rebuno.journal.served import ServedStore
 from rebuno.kernel import Serving, Settings
 from rebuno.model.bounds import Bounds
 from rebuno.policy import Layer, Source
-from rebuno.server import agents, clients, openapi, operators
+from rebuno.server import agents, clients, histories, openapi, operators
 from rebuno.server.auth import Tokens
 from rebuno.server.failures import answer, broken, not_served, refused
 from rebuno.server.metrics import CountedApp, Metrics
 from rebuno.server.routes import Server, served
 from rebuno.server.webhooks import AllowList
 
-ENDPOINTS: Final = (*agents.ENDPOINTS, *clients.ENDPOINTS, *operators.ENDPOINTS)
+ENDPOINTS: Final = (*agents.ENDPOINTS, *clients.ENDPOINTS, *histories.ENDPOINTS, *operators.ENDPOINTS)
 
 
 def assemble(

@@ -73,6 +73,8 @@ async def get_execution(call: ApiCall) -> Response:
     execution = await call.serving.shown(row)
     execution.turns = await call.serving.turns(row.id)
     execution.workdir = await call.serving.workdir(row)
+    if not call.caller.agent_id:
+        execution.delivery = await call.serving.delivery(row)
     return said(model(execution))
 
 

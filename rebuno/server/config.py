@@ -7,6 +7,10 @@ from rebuno.kernel import Settings
 from rebuno.model.bounds import Bounds
 
 SHORTEST_TOKEN = 16
+# Seconds.
+SHORTEST_LEASE = 10
+# One that commits, and one that reads beside it.
+FEWEST_CONNECTIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +19,8 @@ class Config:
     sends no token. `layers` are the paths of bundles for all agents, the outermost first; `shadows`
     are those of bundles that are tried beside them and decide nothing; `permissive` allows agents without a bundle what
     the layers allow. `webhooks` are the URLs below which agents may be (none: any), `manifest` the
-    path of one. `bounds` are those of a
+    path of one. There are `connections` to a
+    database at most. `bounds` are those of a
     body. Port 0 is any free one; `grace` is how long requests may take to end at a shutdown, in seconds. Where
     it is `traced`, each request is a span of OpenTelemetry."""
 
@@ -29,6 +34,7 @@ class Config:
     shadows: tuple[str, ...] = ()
     webhooks: tuple[str, ...] = ()
     manifest: str = ""
+    connections: int = 8
     settings: Settings = field(default_factory=Settings)
     bounds: Bounds = field(default_factory=Bounds)
     grace: float = 20.0
@@ -50,3 +56,9 @@ class Config:
             raise ValidationError("a server that forgets everything is for `rebuno dev`; name a file or a database")
         if self.settings.max_attempts < 1 or self.settings.deliveries < 1:
             raise ValidationError("at least one attempt, and one delivery at once, are needed")
+        if self.settings.unreachable_for < 0:
+            raise ValidationError("an agent cannot be unreachable for less than no time")
+        if self.settings.lease < SHORTEST_LEASE:
+            raise ValidationError(f"a lease lasts {SHORTEST_LEASE} seconds at least")
+        if self.connections < FEWEST_CONNECTIONS:
+            raise ValidationError(f"a server needs {FEWEST_CONNECTIONS} connections to its database at least")

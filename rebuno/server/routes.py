@@ -1,4 +1,5 @@
-"""What a route is: `Endpoint`. The lists `ENDPOINTS` of agents.py, clients.py and operators.py are all of them; from
+"""What a route is: `Endpoint`. The lists `ENDPOINTS` of agents.py, clients.py, histories.py and operators.py are all of
+them; from
 them come what Starlette serves, what each caller must show, and the OpenAPI document."""
 
 import asyncio

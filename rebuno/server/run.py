@@ -41,7 +41,7 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
     layers = [read_source(path) for path in config.layers]
     shadows = shadow_policies(config.shadows)
     with bound(config.host, config.port) as listening, exported() if config.traced else nullcontext() as tracer:
-        store = await open_store(config.db, serving=True)
+        store = await open_store(config.db, serving=True, connections=config.connections)
         try:
             server = assemble(
                 store,

@@ -187,6 +187,67 @@ def test_mistakes_end_with_their_codes(place: Place, way: str, argv: tuple[str, 
     assert (ran.code, said in ran.err) == (code, True), ran.err
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_failed_execution_is_tried_again(place: Place, way: str) -> None:
+    """It is delivered again, and ends; a server takes no id of the caller's for it."""
+    made = place.begun(way, '{"fails": true}')
+    assert place.run("url", "exec", "watch", made, "--every", "0.05").code == 1
+    again = place.json(way, "exec", "retry", made, "--deadline", "1h")
+    assert (again["forked_from"], again["served"]) == (made, True)
+    assert again["deadline_at"] is not None
+    assert place.run("url", "exec", "watch", again["id"], "--every", "0.05").code == 1
+    story = place.json(way, "exec", "trace", again["id"])
+    assert [step["target"] for step in story["steps"]] == ["desk_read"]
+    completed = place.begun(way, "{}")
+    assert place.run("url", "exec", "watch", completed, "--every", "0.05").code == 0
+    assert place.run(way, "exec", "retry", completed).code == 4
+    if way == "url":
+        refused = place.run(way, "exec", "retry", made, "--id", "mine")
+        assert (refused.code, "leave out `--id`" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_history_is_verified_taken_out_removed_and_taken_in(place: Place, way: str, tmp_path: Path) -> None:
+    """Byte for byte the same file either way; what is in the store already is not taken in."""
+    made = place.begun(way, "{}")
+    assert place.run("url", "exec", "watch", made, "--every", "0.05").code == 0
+    sound = place.json(way, "exec", "verify", made[:30])
+    assert (sound["valid"], sound["fault"], sound["execution_id"]) == (True, None, made)
+    assert place.run(way, "exec", "verify", made, "--head", sound["head_hash"]).code == 0
+    assert place.run(way, "exec", "verify", made, "--head", "0" * 64).code == 1
+    assert place.run(way, "exec", "verify", made, "--head", "x").code == 2
+    file = tmp_path / "history.jsonl"
+    said = place.json(way, "exec", "export", made, str(file))
+    assert (said["head"], said["events"]) == (sound["head_hash"], sound["events"])
+    other = place.run("db" if way == "url" else "url", "exec", "export", made, "-").out
+    assert file.read_text() == other
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert place.run(way, "exec", "import", str(file)).code == 4
+    swept = place.json(way, "exec", "sweep")
+    assert swept.keys() == {"overdue", "expired", "released", "removed", "failed"}
+    assert swept["removed"] == 0
+    fresh = str(tmp_path / "fresh.db")
+    taken = rebuno("exec", "import", str(file), "--db", fresh, "--json")
+    assert (taken.code, json.loads(taken.out)["head"]) == (0, sound["head_hash"])
+    file.write_text(file.read_text().replace("desk_read", "desk_raed"))
+    damaged = place.run(way, "exec", "import", str(file))
+    assert (damaged.code, str(file) in damaged.err) == (3, True)
+
+
+def test_a_history_is_taken_in_by_a_server(place: Place, tmp_path: Path) -> None:
+    """From a store of its own, and found there."""
+    with server(tmp_path) as (url, db):
+        other = Place(url, db)
+        made = other.begun("url", "{}")
+        assert other.run("url", "exec", "watch", made, "--every", "0.05").code == 0
+        text = other.run("url", "exec", "export", made, "-").out
+    (tmp_path / "history.jsonl").write_text(text)
+    assert place.run("url", "exec", "import", str(tmp_path / "history.jsonl")).code == 0
+    assert place.json("db", "exec", "get", made)["status"] == "completed"
+    assert place.run("db", "exec", "verify", made).code == 0
+    assert place.json("url", "exec", "sweep", "--older-than", "3650d")["removed"] == 0
+
+
 def test_where_and_who(place: Place) -> None:
     """A server is named once, and takes a good key only."""
     both = rebuno("exec", "ls", "--db", place.db, "--url", place.url)
@@ -196,7 +257,7 @@ def test_where_and_who(place: Place) -> None:
     named = rebuno("exec", "ls", env={"REBUNO_URL": place.url, "REBUNO_API_KEY": TOKEN})
     assert named.code == 0
     assert place.run("url", "exec", "cancel", "x", "--reason", "no").code == 2
-    broken = rebuno("exec", "verify", "x", env={"REBUNO_URL": place.url})
+    broken = rebuno("store", "accept-restore", env={"REBUNO_URL": place.url})
     assert (broken.code, "works on a store and not on a server" in broken.err) == (2, True)
 
 

@@ -2,6 +2,7 @@
 a replica that cannot post them."""
 
 import asyncio
+import logging
 from dataclasses import replace
 
 import pytest
@@ -21,8 +22,7 @@ SCATTER = 0.4
 @pytest.mark.parametrize(
     "status",
     [
-        0,  # nobody listens
-        503,  # the agent is overloaded
+        500,  # the agent failed
         301,  # redirects are not followed
         204,  # only 200 acknowledges
     ],
@@ -35,7 +35,7 @@ def test_a_webhook_that_is_not_taken_is_tried_again_until_it_is_given_up(serve: 
         w.statuses += [status] * MOST
         run = await w.begin()
         numbers = [run.dispatch.attempt]
-        for pause in (1, 2, 4, 8):
+        for pause in (1, 2, 4, 8, 16, 32, *[60] * (MOST - 7)):
             await until(w, run, DispatchState.QUEUED)
             dispatch = await w.store.dispatch(run.id)
             assert dispatch is not None
@@ -46,7 +46,9 @@ def test_a_webhook_that_is_not_taken_is_tried_again_until_it_is_given_up(serve: 
         events = await w.until(run, "execution.failed")
         assert events.count("dispatch.failed") == MOST
         row = await w.row(run)
-        assert (row.status, row.failure_reason) == (ExecutionStatus.FAILED, "dispatch_exhausted")
+        assert row.status is ExecutionStatus.FAILED
+        said = f"no end after {MOST} deliveries that reached the agent; the last one: status {status}"
+        assert row.failure_reason == f"dispatch_exhausted: {said}"
         w.clock.advance(3600)
         await w.quiet()
 
@@ -63,42 +65,191 @@ async def until(w: World, run: Run, state: DispatchState) -> None:
     await eventually(is_so)
 
 
-def test_a_handler_that_kills_its_process_each_time_is_given_up(serve: Scenario) -> None:
-    """A safe body begins as often as is allowed, and not once more."""
+@pytest.mark.parametrize("progress", [False, True], ids=["the same step each time", "a new step each time"])
+def test_a_handler_that_kills_its_process_each_time_is_given_up(
+    serve: Scenario, caplog: pytest.LogCaptureFixture, progress: bool
+) -> None:
+    """A body begins as often as is allowed and not once more, with growing pauses, whatever came before it; the log
+    tells of it as an error, with the agent and its host and nothing more of its URL."""
 
     async def scenario(w: World) -> None:
         await w.agent()
         run = await w.begin()
-        began = 0
-        for _ in range(MOST):
-            began += (await run.submit("poison")).kind is AnswerKind.PROCEED
+        began, rested = 0, []
+        for n in range(MOST):
+            if progress:
+                began += (await run.act("send", {"n": n})).kind is AnswerKind.PROCEED
+            else:
+                began += (await run.submit("poison")).kind is AnswerKind.PROCEED
             w.clock.advance(LEASE + 1)
-            if began < MOST:
+            if n + 1 < MOST:
+                rested.append(await again(w, run))
                 run = await w.run()
         await w.until(run, "execution.failed")
         row = await w.row(run)
-        assert (began, row.failure_reason) == (MOST, "dispatch_exhausted")
-        (step,) = await w.store.steps(run.id)
-        assert step.status.value == "cancelled"
+        said = f"no end after {MOST} deliveries that reached the agent; the last one: lease_expired"
+        assert (began, row.failure_reason) == (MOST, f"dispatch_exhausted: {said}")
+        assert len(await w.store.steps(run.id)) == (MOST if progress else 1)
+        assert rested[0] == 0
+        for pause, least in zip(rested[1:], (1, 2, 4, 8, 16, 32, *[60] * MOST), strict=False):
+            assert least / 2 <= pause <= least
+        (told,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
+        assert told.getMessage() == f"the execution failed: {said}"
+        expected = {"agent_id": "agent", "host": "agent.test", "reason": "dispatch_exhausted", "execution_id": run.id}
+        assert expected.items() <= vars(told).items()
         await w.quiet()
 
     serve(scenario)
 
 
-def test_an_outcome_lets_the_count_begin_anew(serve: Scenario) -> None:
-    """A handler that gets a step further each time is never given up."""
+async def again(w: World, run: Run) -> float:
+    """Has a lost execution delivered again; how many seconds it rested."""
+
+    async def noticed() -> bool:
+        dispatch = await w.store.dispatch(run.id)
+        return dispatch is not None and (
+            dispatch.attempt > run.dispatch.attempt or dispatch.state is DispatchState.QUEUED
+        )
+
+    await eventually(noticed)
+    dispatch = await w.store.dispatch(run.id)
+    assert dispatch is not None
+    if dispatch.state is DispatchState.CLAIMED:
+        return 0.0
+    pause = dispatch.due_at - w.clock.now()
+    w.clock.advance(pause + 0.01)
+    return pause
+
+
+def test_a_lost_handler_may_come_back_while_its_execution_rests(serve: Scenario) -> None:
+    """Its lease counts until the next attempt begins, and none begins while it lives."""
 
     async def scenario(w: World) -> None:
         await w.agent()
         run = await w.begin()
-        for n in range(2 * MOST):
-            for earlier in range(n):
-                assert (await run.submit("look", {"n": earlier})).kind is AnswerKind.REPLAY
-            await run.act("look", {"n": n})
-            w.clock.advance(LEASE + 1)
-            run = await w.run()
-        assert run.dispatch.attempt == 2 * MOST + 1
+        await run.act("look")
+        w.clock.advance(LEASE + 1)
+        run = await w.run()
+        await run.submit("look")
+        w.clock.advance(LEASE + 1)
+        await until(w, run, DispatchState.QUEUED)
+        await run.beat()
+        w.clock.advance(LEASE / 2)
+        await w.quiet()
         await run.complete()
+        assert await w.status(run) is ExecutionStatus.COMPLETED
+
+    serve(scenario)
+
+
+def test_what_no_replica_knows_to_have_arrived_is_not_counted(serve: Scenario) -> None:
+    """Replicas that die between claim and post take nothing from the attempts of the handler."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        hangs: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def never(webhook: Webhook) -> int:
+            return await asyncio.shield(hangs)
+
+        w.answers = never
+        run = await w.begin()
+        for _ in range(MOST):
+            w.clock.advance(36)
+            run = await w.run()
+        dispatch = await w.store.dispatch(run.id)
+        assert dispatch is not None
+        assert (dispatch.attempt, dispatch.failures) == (MOST + 1, 1)
+
+    serve(scenario)
+
+
+@pytest.mark.parametrize(("status", "times"), [(0, MOST + 2), (429, 2), (502, 2), (503, 2), (504, 2)])
+def test_an_agent_that_is_away_is_tried_until_it_is_there(
+    serve: Scenario, caplog: pytest.LogCaptureFixture, status: int, times: int
+) -> None:
+    """However often that is, it takes no attempt; meanwhile the execution says for whom it waits, and why."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        began = w.clock.now()
+        error = f"status {status}" if status else "nobody listens"
+        w.statuses += [status] * times
+        run = await w.begin()
+        for n in range(times):
+            await until(w, run, DispatchState.QUEUED)
+            waits = await w.serving.delivery(await w.row(run))
+            assert waits is not None
+            assert (waits.agent_id, waits.error) == ("agent", error)
+            assert (waits.attempts, waits.unreached) == (0, n + 1)
+            assert waits.unreachable_since is not None
+            assert waits.unreachable_since.timestamp() == pytest.approx(began)
+            assert waits.next_at is not None
+            pause = waits.next_at.timestamp() - w.clock.now()
+            longest = min(2.0**n, 300)
+            assert longest / 2 - 0.001 <= pause <= longest + 0.001
+            w.clock.advance(pause + 0.01)
+            run = await w.run()
+        assert await w.serving.delivery(await w.row(run)) is None
+        failed = [e.payload for e in await w.store.events(run.id) if e.type == "dispatch.failed"]
+        assert {(one["reason"], one["error"]) for one in failed} == {("unreachable", error)}
+        told = [one.levelname for one in caplog.records if "was not reached" in one.getMessage()]
+        assert told.count("WARNING") <= 1
+        # Nothing of that counts: the handler has all its attempts.
+        dispatch = await w.store.dispatch(run.id)
+        assert dispatch is not None
+        assert dispatch.failures == 1
+        await run.complete()
+
+    serve(scenario)
+
+
+def test_an_agent_that_stays_away_is_given_up(serve: Scenario, caplog: pytest.LogCaptureFixture) -> None:
+    """At the end of the time that one may be away, and with a last try then."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        began = w.clock.now()
+        w.statuses += [0] * 1000
+        run = await w.begin()
+        while True:
+            await w.until(run, "dispatch.failed")
+            dispatch = await w.store.dispatch(run.id)
+            if dispatch is None:
+                break
+            assert w.clock.now() <= dispatch.due_at <= began + SETTINGS.unreachable_for
+            w.clock.advance(
+                max(dispatch.due_at, min(began + SETTINGS.unreachable_for, w.clock.now() + 6 * 3600)) - w.clock.now()
+            )
+            run = await w.run()
+        assert w.clock.now() == pytest.approx(began + SETTINGS.unreachable_for)
+        row = await w.row(run)
+        assert row.status is ExecutionStatus.FAILED
+        assert row.failure_reason.startswith("dispatch_exhausted: the agent was not reached for 86400 s, in ")
+        assert row.failure_reason.endswith("the last one: nobody listens")
+        (told,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
+        assert {"agent_id": "agent", "host": "agent.test"}.items() <= vars(told).items()
+        assert await w.serving.delivery(row) is None
+
+    serve(scenario)
+
+
+def test_who_was_reached_once_may_be_away_anew(serve: Scenario) -> None:
+    """The time without an agent begins with the first try that reaches nobody, and attempts are kept."""
+
+    async def scenario(w: World) -> None:
+        await w.agent()
+        w.statuses += [503, 200, 503]
+        run = await w.begin()
+        await again(w, run)
+        run = await w.run()
+        await run.act("look")
+        w.clock.advance(LEASE + 1)
+        run = await w.run()
+        await until(w, run, DispatchState.QUEUED)
+        dispatch = await w.store.dispatch(run.id)
+        assert dispatch is not None
+        assert (dispatch.failures, dispatch.unreached, dispatch.since) == (1, 1, w.clock.now())
 
     serve(scenario)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rebuno.errors import ConflictError
+from rebuno.journal.records import DispatchState
 from rebuno.journal.served import ServedStore
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.model.answer import Answer, AnswerKind
@@ -107,6 +108,12 @@ class Play:
         for asked in await self.w.serving.approvals(execution_id=run.id):
             await self.rng.choice(self.w.replicas).resolve(asked.id, granted=True, decided_by="ana")
 
+    async def rest(self, run: Run) -> None:
+        """What was lost twice waits longer each time."""
+        dispatch = await self.w.store.dispatch(run.id)
+        if dispatch is not None and dispatch.state is DispatchState.QUEUED:
+            self.w.clock.advance(max(0.0, dispatch.due_at - self.w.clock.now()))
+
     async def play(self) -> Run:
         run = await self.w.begin()
         while not await self.attempt(run):
@@ -114,6 +121,7 @@ class Play:
             # A dead handler's last request may still be answered, and ask.
             while not following.done():
                 await self.answer_questions(run)
+                await self.rest(run)
                 await asyncio.wait({following}, timeout=0.02)
             run = await following
         return run

@@ -1,6 +1,7 @@
 """`rebuno dev` and `rebuno server` as processes."""
 
 import json
+import logging
 import os
 import re
 import signal
@@ -9,11 +10,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
+from unittest.mock import patch
 
 import httpx2
 import pytest
 
+from rebuno.server.config import Config
+from rebuno_cli.render import logs
 from tests.cli.support import rebuno
 from tests.server.support import TOKEN
 
@@ -50,6 +55,9 @@ REFUSED: list[tuple[str, list[str], str, int]] = [
     ("a store that forgets", ["server", "--db", ":memory:", "--bearer-token", TOKEN], "rebuno dev", 2),
     ("no such level", ["server", "--db", "kernel.db", "--bearer-token", TOKEN, "--log-level", "loud"], "`loud`", 2),
     ("no duration", ["server", "--db", "kernel.db", "--bearer-token", TOKEN, "--retention", "soon"], "--retention", 2),
+    ("no deadline", ["server", "--db", "k.db", "--bearer-token", TOKEN, "--default-deadline", "0s"], "zero", 2),
+    ("a short lease", ["server", "--db", "k.db", "--bearer-token", TOKEN, "--lease", "9"], "--lease", 2),
+    ("no format", ["server", "--db", "k.db", "--bearer-token", TOKEN, "--log-format", "xml"], "--log-format", 2),
     ("no attempts", ["dev", "--max-attempts", "0"], "--max-attempts", 2),
     ("no such layer", ["dev", "--port", "0", "--layer", "missing.rbp"], "missing.rbp", 2),
     ("no such manifest", ["dev", "--port", "0", "--config", "missing.yaml"], "missing.yaml", 2),
@@ -65,6 +73,52 @@ def test_a_server_refuses_to_start_with_a_reason(reason: str, args: list[str], s
     assert ran.code == code, ran.err
     assert said in ran.err
     assert TOKEN not in ran.err
+
+
+# An option, its variable, a value, and what becomes of it.
+SETTINGS: list[tuple[str, str, str, str, object]] = [
+    ("--host", "REBUNO_HOST", "::1", "host", "::1"),
+    ("--port", "REBUNO_PORT", "9", "port", 9),
+    ("--max-attempts", "REBUNO_DISPATCH_MAX_ATTEMPTS", "7", "settings.max_attempts", 7),
+    ("--unreachable-for", "REBUNO_UNREACHABLE_FOR", "90m", "settings.unreachable_for", 5400.0),
+    ("--lease", "REBUNO_LEASE", "45", "settings.lease", 45.0),
+    ("--default-deadline", "REBUNO_DEFAULT_DEADLINE", "12h", "settings.deadline", 43_200.0),
+    ("--approval-timeout", "REBUNO_APPROVAL_TIMEOUT", "2d", "settings.approvals", 172_800.0),
+    ("--deliveries", "REBUNO_DELIVERIES", "3", "settings.deliveries", 3),
+    ("--cleanup-interval", "REBUNO_CLEANUP_INTERVAL", "1m", "settings.sweep", 60.0),
+    ("--retention", "REBUNO_RETENTION", "30d", "settings.retention", 2_592_000.0),
+    ("--connections", "REBUNO_CONNECTIONS", "4", "connections", 4),
+    ("--grace", "REBUNO_GRACE", "1.5", "grace", 1.5),
+    ("--max-values", "REBUNO_MAX_VALUES", "200", "bounds.values", 200),
+    ("--max-digits", "REBUNO_MAX_DIGITS", "30", "bounds.digits", 30),
+]
+
+
+@pytest.mark.parametrize("way", ["option", "variable", "neither"])
+@pytest.mark.parametrize(("option", "variable", "given", "name", "wanted"), SETTINGS, ids=[row[0] for row in SETTINGS])
+def test_every_default_is_an_option_and_a_variable(
+    option: str, variable: str, given: str, name: str, wanted: object, way: str
+) -> None:
+    """Both say the same, and without them it is the default of the server."""
+    args = ("server", "--db", "kernel.db", "--bearer-token", TOKEN)
+    with patch("rebuno_cli.serve.options.serve", return_value=0) as served:
+        more, env = ((option, given) if way == "option" else ()), ({variable: given} if way == "variable" else {})
+        ran = rebuno(*args, *more, env=env)
+    assert ran.code == 0, ran.err
+    found = attrgetter(name)(served.call_args.args[0])
+    assert found == (attrgetter(name)(Config("kernel.db")) if way == "neither" else wanted)
+    assert found != wanted or way != "neither"
+
+
+@pytest.mark.parametrize(("given", "handler"), [("json", logs.JsonLines), ("text", logs.Shown), (None, logs.JsonLines)])
+def test_the_log_is_for_machines_or_for_people(given: str | None, handler: type) -> None:
+    """By a variable too, as its level."""
+    args = ("server", "--db", "kernel.db", "--bearer-token", TOKEN)
+    env = {"REBUNO_LOG_LEVEL": "error"} | ({"REBUNO_LOG_FORMAT": given} if given else {})
+    with patch("rebuno_cli.serve.options.serve", return_value=0) as served:
+        assert rebuno(*args, env=env).code == 0
+    assert isinstance(served.call_args.args[2], handler)
+    assert served.call_args.args[3] == logging.ERROR
 
 
 def test_a_taken_address_is_said() -> None:

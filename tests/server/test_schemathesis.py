@@ -58,6 +58,9 @@ class Live:
 
     async def begin(self) -> dict[str, str]:
         """A new execution with a step that runs: what stands for the parts of a path."""
+        # What a case before this one has stopped.
+        for stop in await self.agent.running.get("/v0/stops"):
+            await self.agent.running.post(f"/v0/stops/{stop['id']}/lift")
         execution = await self.agent.running.post("/v0/executions", {"agent_id": self.agent.id}, status=201)
         while await self.agent.take() != execution["id"]:
             pass

@@ -60,15 +60,24 @@ def fork(
 @_keep_policy
 @_deadline
 @options.db
+@options.url
 @options.as_json
-def retry(ref: str, key: str | None, keep_policy: bool, deadline: str | None, db: str | None, as_json: bool) -> None:
+def retry(
+    ref: str,
+    key: str | None,
+    keep_policy: bool,
+    deadline: str | None,
+    db: str | None,
+    url: str | None,
+    as_json: bool,
+) -> None:
     """Fork a failed or cancelled execution right before what made it fail.
 
     The failed one stays as it is. The new one is judged by the policy of today. Exit code 4 where the execution has not
     failed and was not cancelled.
     """
     ends = _after(deadline)
-    made = connection.ask(db, lambda operator: operator.retry(ref, key=key, keep_policy=keep_policy, deadline=ends))
+    made = connection.work(db, url, lambda backend: backend.retry(ref, key=key, keep_policy=keep_policy, deadline=ends))
     _show(made, as_json)
 
 

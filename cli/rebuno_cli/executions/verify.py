@@ -9,8 +9,9 @@ from rebuno_cli import connection, options
 @options.execution
 @click.option("--head", default="", metavar="HASH", help="The hash that the newest event must have, kept elsewhere.")
 @options.db
+@options.url
 @options.as_json
-def verify(ref: str, head: str, db: str | None, as_json: bool) -> int:
+def verify(ref: str, head: str, db: str | None, url: str | None, as_json: bool) -> int:
     """Recompute the hashes of an execution's events, steps and outcomes, and print the newest.
 
     Exit code 0, or 1 where something was changed or is missing, or where the newest hash is not --head.
@@ -18,11 +19,11 @@ def verify(ref: str, head: str, db: str | None, as_json: bool) -> int:
     from rebuno_cli.render.escape import escape
     from rebuno_cli.render.show import show
 
-    found = connection.ask(db, lambda operator: operator.verify(ref, head=head))
+    found = connection.work(db, url, lambda backend: backend.verify(ref, head=head))
     if found.fault:
         said = [f"execution {found.execution_id}: {escape(found.fault, None)}"]
     else:
-        sound = f"{found.head_seq} events and {found.steps} steps are sound"
+        sound = f"{found.events} events and {found.steps} steps are sound"
         said = [f"execution {found.execution_id}: {sound}", f"head {found.head_hash}"]
-    show(as_json, found.to_json, lambda: said)
+    show(as_json, lambda: found.model_dump(mode="json"), lambda: said)
     return 1 if found.fault else 0

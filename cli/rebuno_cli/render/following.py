@@ -11,6 +11,7 @@ from rebuno.model.step import StepStatus
 from rebuno.types import Event, Execution, Step
 from rebuno_cli.render import console, events, output
 from rebuno_cli.render.escape import escape
+from rebuno_cli.render.records import delivery
 
 
 class Follower:
@@ -48,4 +49,6 @@ class Follower:
             return
         ran = [step for step in steps if step.status == StepStatus.EXECUTING]
         runs = ", ".join(escape(step.target, 40) for step in ran[:3])
+        waits = delivery(row)
+        runs = f"waits for {waits}" if waits else runs
         self._status.update(f"{row.status}{': ' if runs else ''}{runs}")

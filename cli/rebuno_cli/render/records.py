@@ -67,7 +67,7 @@ def execution(row: Execution, steps: Sequence[Step]) -> Iterator[RenderableType]
         ("continues", escape(row.parent_execution_id)),
         ("subagent", _spawned(row.spawned_by)),
         ("status", status(row.status.value)),
-        ("waits for", ", ".join(f"{escape(one.type)} {escape(one.id)}" for one in row.blocked_on)),
+        ("waits for", ", ".join(f"{escape(one.type)} {escape(one.id)}" for one in row.blocked_on) or delivery(row)),
         ("because", escape(row.failure_reason, 1000)),
         ("input", stored(row.raw("input"), _INPUT * 5)),
         ("turns", "\n".join(map(_turn, row.turns or ()))),
@@ -105,6 +105,19 @@ def _step(step: Step) -> RenderableType:
 def _turn(turn: UserTurn) -> str:
     said = f"{turn.number}, event {turn.event_seq}, {moment(turn.at)}" + (f", by {escape(turn.by)}" if turn.by else "")
     return f"{escape(turn.text, _INPUT * 5)} ({said})"
+
+
+def delivery(row: Execution) -> str:
+    """That an execution waits for its agent, and why; empty where it does not."""
+    waits = row.delivery
+    if waits is None:
+        return ""
+    attempts = f"attempt {waits.attempts} came to nothing"
+    if waits.unreachable_since is not None:
+        tries = "1 try" if waits.unreached == 1 else f"{waits.unreached} tries"
+        attempts = f"not reached since {moment(waits.unreachable_since)}, in {tries}"
+    following = f"; next try at {moment(waits.next_at)}" if waits.next_at is not None else ""
+    return f"its agent {escape(waits.agent_id, 40)}, {attempts}: {escape(waits.error, 200)}{following}"
 
 
 def _spawned(by: SpawnedBy | None) -> str:

@@ -14,6 +14,7 @@ from rebuno_cli.serve import options
 @options.manifest
 @options.webhooks
 @options.max_attempts
+@options.unreachable_for
 @options.bearer_token
 def dev(
     db: str,
@@ -24,6 +25,7 @@ def dev(
     config: str,
     allow_webhook: tuple[str, ...],
     max_attempts: int,
+    unreachable_for: str,
     bearer_token: str,
 ) -> int:
     """Serve a kernel for trying things out: in memory unless `--db` names a file, without any authentication of clients
@@ -46,7 +48,9 @@ def dev(
         shadows=shadow,
         webhooks=allow_webhook,
         manifest=config,
-        settings=Settings(max_attempts=max_attempts),
+        settings=Settings(
+            max_attempts=max_attempts, unreachable_for=options.seconds("--unreachable-for", unreachable_for)
+        ),
         grace=2.0,
     )
 

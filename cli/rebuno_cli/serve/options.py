@@ -7,6 +7,7 @@ import click
 
 from rebuno.errors import ValidationError
 from rebuno.packaged import needing
+from rebuno_cli.options import Number
 
 if TYPE_CHECKING:
     import logging
@@ -23,13 +24,23 @@ bearer_token = click.option(
     show_envvar=True,
     help="Who sends it may do everything.",
 )
-host = click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen.")
+host = click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="HOST",
+    envvar="REBUNO_HOST",
+    show_envvar=True,
+    help="Where to listen.",
+)
 port = click.option(
     "--port",
     type=click.IntRange(min=0, max=65535),
     default=8080,
     show_default=True,
     metavar="PORT",
+    envvar="REBUNO_PORT",
+    show_envvar=True,
     help="0: any free port.",
 )
 layers = click.option(
@@ -54,12 +65,132 @@ webhooks = click.option(
 max_attempts = click.option(
     "--max-attempts",
     type=click.IntRange(min=1),
-    default=5,
+    default=20,
     show_default=True,
     metavar="N",
     envvar="REBUNO_DISPATCH_MAX_ATTEMPTS",
     show_envvar=True,
-    help="So many deliveries without a new outcome end an execution.",
+    help="After so many deliveries that reached its handler an execution fails.",
+)
+unreachable_for = click.option(
+    "--unreachable-for",
+    default="24h",
+    show_default=True,
+    metavar="DURATION",
+    envvar="REBUNO_UNREACHABLE_FOR",
+    show_envvar=True,
+    help="An execution fails whose agent is not reached for so long.",
+)
+lease = click.option(
+    "--lease",
+    type=Number(min=10),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    envvar="REBUNO_LEASE",
+    show_envvar=True,
+    help="How long an agent may be silent that names no time of its own.",
+)
+default_deadline = click.option(
+    "--default-deadline",
+    default="",
+    metavar="DURATION",
+    envvar="REBUNO_DEFAULT_DEADLINE",
+    show_envvar=True,
+    help="Cancel new executions so long after their creation, such as 12h; never if not given.",
+)
+approval_timeout = click.option(
+    "--approval-timeout",
+    default="",
+    metavar="DURATION",
+    envvar="REBUNO_APPROVAL_TIMEOUT",
+    show_envvar=True,
+    help="How long a question stands whose rule does not say it with `expires`; for ever if not given.",
+)
+deliveries = click.option(
+    "--deliveries",
+    type=click.IntRange(min=1),
+    default=32,
+    show_default=True,
+    metavar="N",
+    envvar="REBUNO_DELIVERIES",
+    show_envvar=True,
+    help="So many webhooks are on their way at once.",
+)
+connections = click.option(
+    "--connections",
+    type=click.IntRange(min=2),
+    default=8,
+    show_default=True,
+    metavar="N",
+    envvar="REBUNO_CONNECTIONS",
+    show_envvar=True,
+    help="So many connections to a database at most.",
+)
+cleanup_interval = click.option(
+    "--cleanup-interval",
+    default="2s",
+    show_default=True,
+    metavar="DURATION",
+    envvar="REBUNO_CLEANUP_INTERVAL",
+    show_envvar=True,
+    help="How often what is overdue is ended, and what is old removed.",
+)
+retention = click.option(
+    "--retention",
+    default="",
+    metavar="DURATION",
+    envvar="REBUNO_RETENTION",
+    show_envvar=True,
+    help="How long ended executions are kept: 30d, 24h; or ever.",
+)
+grace = click.option(
+    "--grace",
+    type=Number(min=0),
+    default=20.0,
+    show_default=True,
+    metavar="SECONDS",
+    envvar="REBUNO_GRACE",
+    show_envvar=True,
+    help="How long requests may take at a shutdown.",
+)
+max_values = click.option(
+    "--max-values",
+    type=click.IntRange(min=100),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    envvar="REBUNO_MAX_VALUES",
+    show_envvar=True,
+    help="So many values a body may hold.",
+)
+max_digits = click.option(
+    "--max-digits",
+    type=click.IntRange(min=20),
+    default=4_300,
+    show_default=True,
+    metavar="N",
+    envvar="REBUNO_MAX_DIGITS",
+    show_envvar=True,
+    help="So many digits a number in a body may have.",
+)
+log_format = click.option(
+    "--log-format",
+    type=click.Choice(["json", "text"]),
+    default="json",
+    show_default=True,
+    envvar="REBUNO_LOG_FORMAT",
+    show_envvar=True,
+    help="One JSON object a line, or lines for people.",
+)
+log_level = click.option(
+    "--log-level",
+    default="info",
+    show_default=True,
+    metavar="LEVEL",
+    envvar="REBUNO_LOG_LEVEL",
+    show_envvar=True,
+    help="`debug` names every decision; or info, warning, error.",
 )
 
 
@@ -103,6 +234,21 @@ def serve(config: "Config", started: Callable[[str], None], handler: "logging.Ha
     finally:
         root.removeHandler(handler)
     return 0
+
+
+def seconds_or_none(option: str, duration: str) -> float | None:
+    """As `seconds`; None for an empty text."""
+    return seconds(option, duration) if duration else None
+
+
+def seconds(option: str, duration: str) -> float:
+    """The seconds of a duration such as `30d` or `12h`; `ValidationError` where it is none."""
+    from rebuno.policy import LiteralError, parse_duration
+
+    try:
+        return float(parse_duration(duration))
+    except LiteralError as error:
+        raise ValidationError(f"`{option}`: {error.message}; {error.help}") from None
 
 
 def level_of(name: str) -> int:

@@ -2,7 +2,6 @@
 
 import click
 
-from rebuno_cli.options import Number
 from rebuno_cli.serve import options
 
 
@@ -17,49 +16,20 @@ from rebuno_cli.serve import options
 @click.option("--permissive", is_flag=True, help="Allow agents without a bundle what the layers allow.")
 @options.webhooks
 @options.max_attempts
-@click.option(
-    "--deliveries",
-    type=click.IntRange(min=1),
-    default=32,
-    show_default=True,
-    metavar="N",
-    help="So many webhooks are on their way at once.",
-)
-@click.option(
-    "--retention", default="", metavar="DURATION", help="How long ended executions are kept: 30d, 24h; or ever."
-)
-@click.option(
-    "--grace",
-    type=Number(min=0),
-    default=20.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long requests may take at a shutdown.",
-)
-@click.option(
-    "--max-values",
-    type=click.IntRange(min=100),
-    default=100_000,
-    show_default=True,
-    metavar="N",
-    help="So many values a body may hold.",
-)
-@click.option(
-    "--max-digits",
-    type=click.IntRange(min=20),
-    default=4_300,
-    show_default=True,
-    metavar="N",
-    help="So many digits a number in a body may have.",
-)
+@options.unreachable_for
+@options.lease
+@options.default_deadline
+@options.approval_timeout
+@options.deliveries
+@options.connections
+@options.cleanup_interval
+@options.retention
+@options.grace
+@options.max_values
+@options.max_digits
 @click.option("--otel", is_flag=True, help="Send each request as a span; OTEL_EXPORTER_OTLP_ENDPOINT says where to.")
-@click.option(
-    "--log-level",
-    default="info",
-    show_default=True,
-    metavar="LEVEL",
-    help="`debug` names every decision; or info, warning, error.",
-)
+@options.log_format
+@options.log_level
 def server(
     db: str,
     bearer_token: str,
@@ -71,16 +41,23 @@ def server(
     permissive: bool,
     allow_webhook: tuple[str, ...],
     max_attempts: int,
+    unreachable_for: str,
+    lease: float,
+    default_deadline: str,
+    approval_timeout: str,
     deliveries: int,
+    connections: int,
+    cleanup_interval: str,
     retention: str,
     grace: float,
     max_values: int,
     max_digits: int,
     otel: bool,
+    log_format: str,
     log_level: str,
 ) -> int:
     """Serve a kernel on a store that replicas share. A store and a bearer token are required; give the token by
-    REBUNO_BEARER_TOKEN, since others can see a command line. The log is JSON, one object a line, on standard error.
+    REBUNO_BEARER_TOKEN, since others can see a command line. The log goes to standard error, as JSON or as text.
     """
     from rebuno.kernel import Settings
     from rebuno.model.bounds import Bounds
@@ -97,7 +74,17 @@ def server(
         shadows=shadow,
         webhooks=allow_webhook,
         manifest=config,
-        settings=Settings(max_attempts=max_attempts, deliveries=deliveries, retention=_seconds(retention)),
+        connections=connections,
+        settings=Settings(
+            max_attempts=max_attempts,
+            unreachable_for=options.seconds("--unreachable-for", unreachable_for),
+            deliveries=deliveries,
+            lease=lease,
+            deadline=options.seconds_or_none("--default-deadline", default_deadline),
+            approvals=options.seconds_or_none("--approval-timeout", approval_timeout),
+            sweep=options.seconds("--cleanup-interval", cleanup_interval),
+            retention=options.seconds_or_none("--retention", retention),
+        ),
         bounds=Bounds(digits=max_digits, values=max_values),
         grace=grace,
         traced=otel,
@@ -105,18 +92,6 @@ def server(
     return options.serve(
         wanted,
         lambda url: output.write_text(f"rebuno server at {url}"),
-        logs.JsonLines(),
+        logs.Shown() if log_format == "text" else logs.JsonLines(),
         options.level_of(log_level),
     )
-
-
-def _seconds(duration: str) -> float | None:
-    from rebuno.errors import ValidationError
-    from rebuno.policy import LiteralError, parse_duration
-
-    if not duration:
-        return None
-    try:
-        return float(parse_duration(duration))
-    except LiteralError as error:
-        raise ValidationError(f"`--retention`: {error.message}; {error.help}") from None

@@ -80,7 +80,8 @@ WITH given AS (
     WHERE moved.dispatch IS NOT NULL
     ON CONFLICT (execution_id) DO UPDATE
     SET id = excluded.id, agent_id = excluded.agent_id, state = excluded.state, attempt = excluded.attempt,
-        failures = excluded.failures, due_at = excluded.due_at
+        failures = excluded.failures, due_at = excluded.due_at, unreached = excluded.unreached,
+        since = excluded.since, error = excluded.error
 ), over AS (
     DELETE FROM rebuno.dispatches AS d USING moved
     WHERE d.execution_id = moved.id AND moved.status IN ('blocked', 'completed', 'failed', 'cancelled')

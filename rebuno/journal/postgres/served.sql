@@ -1,6 +1,8 @@
 -- name: dispatch
 -- The dispatch of an execution.
-SELECT id, execution_id, agent_id, state, attempt, failures, due_at FROM rebuno.dispatches WHERE execution_id = %(id)s
+SELECT id, execution_id, agent_id, state, attempt, failures, due_at,
+       coalesce(unreached, 0), coalesce(since, 0), coalesce(error, '')
+FROM rebuno.dispatches WHERE execution_id = %(id)s
 
 -- name: dispatches-due
 -- Puts off the dispatches that nobody has to wait for any more, and those that this store put off to an `unsure` time
@@ -11,7 +13,8 @@ WHERE execution_id IN (
     WHERE (d.due_at <= %(now)s OR d.due_at = ANY(%(unsure)s::double precision[])) AND e.status = 'running' AND e.lease_until <= %(now)s
     ORDER BY d.due_at LIMIT %(limit)s
     FOR UPDATE OF d SKIP LOCKED)
-RETURNING id, execution_id, agent_id, state, attempt, failures, due_at
+RETURNING id, execution_id, agent_id, state, attempt, failures, due_at,
+       coalesce(unreached, 0), coalesce(since, 0), coalesce(error, '')
 
 -- name: mark-step
 -- Notes that an attempt has come to a step, unless it has already; nothing comes back where the execution is not this

@@ -1,9 +1,10 @@
 -- name: put-dispatch
 -- Gives an execution its dispatch, in the place of the one that it has.
-INSERT INTO dispatches (id, execution_id, agent_id, state, attempt, failures, due_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+INSERT INTO dispatches (id, execution_id, agent_id, state, attempt, failures, due_at, unreached, since, error)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 ON CONFLICT (execution_id) DO UPDATE
-SET id = ?1, agent_id = ?3, state = ?4, attempt = ?5, failures = ?6, due_at = ?7
+SET id = ?1, agent_id = ?3, state = ?4, attempt = ?5, failures = ?6, due_at = ?7, unreached = ?8, since = ?9,
+    error = ?10
 
 -- name: drop-dispatch
 -- Takes an execution's dispatch away.
@@ -11,7 +12,8 @@ DELETE FROM dispatches WHERE execution_id = ?1
 
 -- name: dispatch
 -- The dispatch of an execution.
-SELECT id, execution_id, agent_id, state, attempt, failures, due_at FROM dispatches WHERE execution_id = ?1
+SELECT id, execution_id, agent_id, state, attempt, failures, due_at, unreached, since, error
+FROM dispatches WHERE execution_id = ?1
 
 -- name: dispatches-due
 -- Puts off the dispatches that nobody has to wait for any more, and tells which they are.
@@ -20,7 +22,7 @@ WHERE execution_id IN (
     SELECT d.execution_id FROM dispatches AS d JOIN executions AS e ON e.id = d.execution_id
     WHERE d.due_at <= ?1 AND e.status = 'running' AND e.lease_until <= ?1
     ORDER BY d.due_at LIMIT ?3)
-RETURNING id, execution_id, agent_id, state, attempt, failures, due_at
+RETURNING id, execution_id, agent_id, state, attempt, failures, due_at, unreached, since, error
 
 -- name: mark-step
 -- Notes that an attempt has come to a step, unless it has already.

@@ -34,6 +34,7 @@ def ask(
     because of that; `shadow` is what the bundles beside the policy say of a fresh one.
     """
     wanted = terms(decision, over)
+    stands = attempt.asks_for if wanted.expires is None else wanted.expires
     question = ApprovalRow(
         id=str(uuid_utils.uuid7()),
         execution_id=row.execution_id,
@@ -46,7 +47,7 @@ def ask(
         bundle=decision.bundle,
         approvers=wanted.approvers,
         quorum=wanted.quorum,
-        timeout_at=round(attempt.store.now() + wanted.expires, 6) if wanted.expires is not None else 0.0,
+        timeout_at=round(attempt.store.now() + stands, 6) if stands is not None else 0.0,
     )
     row = replace(row, status=StepStatus.AWAITING, approval_id=question.id)
     asked = (new_event.awaiting(row, decision, question.id), new_event.requested(question, wanted.panels))

@@ -56,6 +56,7 @@ class Attempt:
     hosted = False
     # Whether a policy is recorded and not enforced: what it does not let in starts all the same.
     observes = False
+    asks_for: float | None = None  # seconds that a question stands whose rule does not say it; None: for ever
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from rebuno.journal.store import Store
 from rebuno.kernel.history.audit import Audit
 from rebuno.model.definition import digest_of, recorded
 from rebuno.policy import texts_make_policy
+from rebuno.types import CheckedHistory
 
 _PAGE: Final = 1000
 # How often a log that grows meanwhile is read again.
@@ -31,16 +32,20 @@ class Verified:
     steps: int
     fault: str = ""
 
+    def view(self) -> CheckedHistory:
+        """The check as the public model."""
+        return CheckedHistory(
+            execution_id=self.execution_id,
+            valid=not self.fault,
+            fault=self.fault or None,
+            events=self.head_seq,
+            steps=self.steps,
+            head_hash=self.head_hash,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The check as JSON data."""
-        return {
-            "execution_id": self.execution_id,
-            "valid": not self.fault,
-            "fault": self.fault or None,
-            "events": self.head_seq,
-            "steps": self.steps,
-            "head_hash": self.head_hash,
-        }
+        return self.view().model_dump(mode="json")
 
 
 async def check(store: Store, execution_id: str, *, head: str = "") -> Verified:

@@ -15,6 +15,7 @@ from rebuno.kernel.lifecycle import votes
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
+from rebuno.types import SweptStore
 
 logger: Final = logging.getLogger("rebuno")
 
@@ -33,6 +34,16 @@ class Swept:
     released: int = 0
     removed: int = 0
     failed: int = 0
+
+    def view(self) -> SweptStore:
+        """The sweep as the public model."""
+        return SweptStore(
+            overdue=self.overdue,
+            expired=self.expired,
+            released=self.released,
+            removed=self.removed,
+            failed=self.failed,
+        )
 
 
 async def sweep(store: Store, *, retention: float | None = None, release: bool = True) -> Swept:

@@ -12,10 +12,12 @@ from rebuno.kernel.core import step_facts
 from rebuno.kernel.core.background import Background
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import background, workdir_of
-from rebuno.kernel.history import event_payloads
+from rebuno.kernel.history import archive, event_payloads
+from rebuno.kernel.history.verify import Verified, check
 from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.say import say
+from rebuno.kernel.lifecycle.waiting import delivery
 from rebuno.kernel.operator import shown
 from rebuno.kernel.served import create
 from rebuno.kernel.served.create import CreateRequest
@@ -59,7 +61,17 @@ class Clients(Replica):
         await self._registry.agent(agent_id)
         policy = await self._policies.today(agent_id)
         wanted = CreateRequest(
-            agent_id, input, session, parent_execution_id, key, spawned_by, on_behalf_of, created_by, by_agent, workdir
+            agent_id,
+            input,
+            session,
+            parent_execution_id,
+            key,
+            spawned_by,
+            on_behalf_of,
+            created_by,
+            by_agent,
+            workdir,
+            self._settings.deadline,
         )
         execution, new = await create.create(self._store, wanted, policy.digest)
         if new:
@@ -159,6 +171,10 @@ class Clients(Replica):
         """The folder that an execution works in, None without one."""
         return await workdir_of(self._store, execution) or None
 
+    async def delivery(self, execution: ExecutionRow) -> types.LastDelivery | None:
+        """Why a running execution waits for its agent, None where it does not."""
+        return await delivery(self._store, execution)
+
     async def cancel(self, execution_id: str) -> None:
         """Cancels it. `NotFoundError`; `ConflictError` where it has ended."""
         await self._follow_up.ended(await cancel(self._store, execution_id, reason=CLIENT_CANCELLED))
@@ -208,6 +224,48 @@ class Clients(Replica):
         self._observer.created(forked)
         self._wake()
         return forked
+
+    async def retry(
+        self, execution_id: str, *, keep_policy: bool = False, deadline: float | None = None, created_by: str = ""
+    ) -> ExecutionRow:
+        """A fork of a failed or cancelled execution that begins right before what made it fail. The rest is as in
+        `fork`.
+
+        Raises:
+            NotFoundError, ValidationError, BundleError: as `fork`.
+            ConflictError: it has not ended, or has completed.
+        """
+        source = await self._store.execution(execution_id)
+        at = await fork.retry_point(self._store, source)
+        forked = await fork.fork(
+            self._store,
+            source,
+            at,
+            digest=source.digest if keep_policy else (await self._policies.today(source.agent_id)).digest,
+            pinned=keep_policy,
+            deadline=deadline,
+            created_by=created_by,
+            # The user's word stands, whatever became of the steps.
+            heard=source.head_seq,
+        )
+        self._observer.created(forked)
+        self._wake()
+        return forked
+
+    async def verify(self, execution_id: str, *, head: str = "") -> Verified:
+        """Recomputes its log and what that says of the rows; see `rebuno.kernel.history.verify.check`."""
+        return await check(self._store, execution_id, head=head)
+
+    async def record(self, execution_id: str) -> archive.Recording:
+        """It with all that belongs to it. Raises as `rebuno.kernel.history.archive.record` does."""
+        return await archive.record(self._store, execution_id)
+
+    async def restore(self, recording: archive.Recording) -> ExecutionRow:
+        """Adds a recorded execution to the store; its agent is told of one that has not ended. Raises as
+        `rebuno.kernel.history.archive.restore` does."""
+        row = await archive.restore(self._store, recording)
+        self._wake()
+        return row
 
     async def fork_points(self, execution_id: str) -> int:
         """The number of its newest event."""

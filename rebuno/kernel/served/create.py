@@ -35,6 +35,8 @@ class CreateRequest:
     by_agent: bool = False
     # The folder that it works in.
     workdir: str = ""
+    # After how many seconds it is cancelled; None: never.
+    deadline: float | None = None
 
 
 async def create(store: ServedStore, request: CreateRequest, digest: str) -> tuple[ExecutionRow, bool]:
@@ -55,7 +57,7 @@ async def create(store: ServedStore, request: CreateRequest, digest: str) -> tup
         parent = await _parent(store, request)
         await _check_spawn(store, request)
         busy = bool(request.session) and await store.session(request.agent_id, request.session, live=True) is not None
-        execution = _new(request, parent, digest, busy)
+        execution = _new(store, request, parent, digest, busy)
         origin = CLIENT if not request.by_agent else NO_USER
         if request.spawned_by is not None:
             origin = await of_child(store, *request.spawned_by)
@@ -137,7 +139,7 @@ async def _check_spawn(store: ServedStore, request: CreateRequest) -> None:
         )
 
 
-def _new(request: CreateRequest, parent: str, digest: str, busy: bool) -> ExecutionRow:
+def _new(store: ServedStore, request: CreateRequest, parent: str, digest: str, busy: bool) -> ExecutionRow:
     execution_id, step_id = request.spawned_by or ("", "")
     return ExecutionRow(
         id=str(uuid_utils.uuid7()),
@@ -151,6 +153,7 @@ def _new(request: CreateRequest, parent: str, digest: str, busy: bool) -> Execut
         continues=parent,
         spawned_execution_id=execution_id,
         spawned_step_id=step_id,
+        deadline_at=store.now() + request.deadline if request.deadline is not None else 0.0,
         created_by=request.created_by,
         on_behalf_of=request.on_behalf_of,
     )

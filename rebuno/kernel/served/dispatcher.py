@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final
+from urllib.parse import urlsplit
 
 from rebuno.errors import (
     BundleError,
@@ -33,14 +34,15 @@ from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.transact import MOVED_ON, transact, write
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.votes import expire
+from rebuno.kernel.lifecycle.waiting import at_work
 from rebuno.kernel.served.observer import Observer, Webhook
 from rebuno.kernel.served.policies import Policies
 from rebuno.model.execution import ExecutionStatus
-from rebuno.model.step import StepStatus
 
 logger: Final = logging.getLogger("rebuno")
 
 DISPATCH_EXHAUSTED: Final = "dispatch_exhausted"
+LEASE_EXPIRED: Final = "lease_expired"
 # A replica that took a dispatch and died gives it back after so many seconds; longer than a webhook may take.
 _TAKEN: Final = 35.0
 # How long a replica that stops waits for its last webhooks, in seconds, and then for the store to take back each that
@@ -48,9 +50,14 @@ _TAKEN: Final = 35.0
 _GRACE: Final = 2.0
 _GIVING_BACK: Final = 2.0
 _TRIES: Final = 10
-# The longest pause between two tries, in seconds.
+# With these a proxy, or a server that is not ready, says that no handler was reached; 0 is no answer at all.
+_UNREACHED: Final = (0, 429, 502, 503, 504)
+UNREACHABLE: Final = "unreachable"
+# The longest pauses, in seconds, between two tries that reached a handler, and between two that reached nobody; and
+# after how many doublings every pause is longer than that.
 _LONGEST_PAUSE: Final = 60.0
-_OUTCOMES: Final = (StepStatus.SUCCEEDED, StepStatus.FAILED)
+_LONGEST_ABSENCE: Final = 300.0
+_DOUBLINGS: Final = 30
 
 
 # Posts a webhook and returns the HTTP status; raises `NetworkError` where there was none.
@@ -59,16 +66,22 @@ Send = Callable[[Webhook], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a replica works. `max_attempts` deliveries without a new outcome end an execution, the pause between two
-    begins at `backoff`, and a lost lease is followed by one of up to `scatter`; `deliveries` webhooks are on their way
-    at once at most; `lease` is an agent's where it names none; it looks for work every `poll` seconds and sweeps every
-    `sweep`; executions are kept for `retention` after their end (None: for ever). All in seconds."""
+    """How a replica works. After `max_attempts` deliveries that reached a handler an execution fails, whatever they
+    recorded, and after `unreachable_for` in which no delivery reached anybody. The pause between two begins at
+    `backoff`, and a first lost lease is followed by one of up to `scatter`; `deliveries` webhooks are on their way at
+    once at most; `lease` is an agent's where it names none. An execution is cancelled `deadline` after it was created,
+    and a question whose rule does not say for how long it stands expires after `approvals` (None: never). It looks for
+    work every `poll` and sweeps every `sweep`; executions are kept for `retention` after their end (None: for ever).
+    All in seconds."""
 
-    max_attempts: int = 5
+    max_attempts: int = 20
+    unreachable_for: float = 24 * 3600.0
     backoff: float = 1.0
     scatter: float = 1.0
     deliveries: int = 32
     lease: float = 120.0
+    deadline: float | None = None
+    approvals: float | None = None
     poll: float = 0.5
     sweep: float = 2.0
     retention: float | None = None
@@ -189,12 +202,22 @@ class Dispatcher:
         if execution.lease_until > now:
             return None
         changes = ExecutionChanges()
-        failures = dispatch.failures
+        rests = False
         if dispatch.state is DispatchState.CLAIMED:
-            changes.add((_failed(dispatch, "lease_expired"),))
-            failures = 0 if await self._progressed(execution) else failures
-        if failures >= self._settings.max_attempts:
-            await self._exhaust(execution, changes)
+            changes.add((_failed(dispatch, LEASE_EXPIRED),))
+            # Else a replica died before it knew.
+            if await at_work(self._store, execution):
+                dispatch = _reached(dispatch, LEASE_EXPIRED)
+                rests = dispatch.failures > 1
+            else:
+                dispatch = replace(dispatch, failures=dispatch.failures - 1)
+        if dispatch.failures >= self._settings.max_attempts:
+            await self._exhaust(execution, dispatch, changes, self._often(dispatch))
+            return None
+        if rests:
+            # A handler that dies each time gets slower, whatever steps it did before.
+            pause = self._pause(dispatch.failures - 1, _LONGEST_PAUSE)
+            await self._put_off(execution, dispatch, changes, now + pause)
             return None
         agent = await self._store.agent(execution.agent_id)
         if agent is None:
@@ -205,16 +228,16 @@ class Dispatcher:
         except BundleError as error:
             logger.warning("it waits: its policy does not compile: %s", error, extra={"execution_id": execution.id})
             return None
-        return await self._begin(execution, replace(dispatch, failures=failures), agent, policy.digest, changes)
+        return await self._begin(execution, dispatch, agent, policy.digest, changes)
 
-    async def _progressed(self, execution: ExecutionRow) -> bool:
-        """Whether the newest attempt has reported an outcome."""
-        after = 0
-        while page := await self._store.steps(execution.id, after=after):
-            if any(s.attempt == execution.attempt and s.status in _OUTCOMES for s in page):
-                return True
-            after = page[-1].decided_seq
-        return False
+    async def _put_off(
+        self, execution: ExecutionRow, dispatch: Dispatch, changes: ExecutionChanges, due: float
+    ) -> None:
+        """Lets a lost execution rest. Who held its lease may still come back to it until the next attempt begins."""
+        queued = replace(dispatch, state=DispatchState.QUEUED, due_at=due)
+        row = ExecutionWrite(ExecutionStatus.RUNNING, dispatch=queued)
+        await write(self._store, execution.id, changes, row, base=execution.head_seq)
+        self._observer.reclaimed()
 
     async def _begin(
         self, execution: ExecutionRow, dispatch: Dispatch, agent: AgentRow, digest: str, changes: ExecutionChanges
@@ -255,10 +278,9 @@ class Dispatcher:
     async def _post(self, claim: _Claim, send: Send) -> None:
         began = perf_counter()
         try:
-            status = await send(claim.webhook)
-        except NetworkError as error:
-            logger.info("its agent was not reached: %s", error, extra={"execution_id": claim.webhook.execution_id})
-            status = 0
+            status, error = await send(claim.webhook), ""
+        except NetworkError as failed:
+            status, error = 0, str(failed)
         except asyncio.CancelledError:
             # This replica stops. Where the store does not answer in time, another one waits for the claim to run out.
             with suppress(RebunoError, TimeoutError):
@@ -271,49 +293,110 @@ class Dispatcher:
             acked = ExecutionChanges([_told("acked", claim.dispatch)])
             await write(self._store, claim.lease.execution_id, acked, lease=claim.lease)
             return
-        await self._try_later(claim, f"status {status}" if status else "unreachable")
-
-    async def _try_later(self, claim: _Claim, reason: str) -> None:
-        """Gives the execution back; unless it is at work all the same, which its log shows."""
         execution = await self._store.execution(claim.lease.execution_id)
-        if execution.head_seq != claim.head:
+        # An agent may be at work all the same, which the log shows.
+        if execution.head_seq == claim.head:
+            error = error or f"status {status}"
+            await (self._absent if status in _UNREACHED else self._refused)(claim, execution, error)
+
+    async def _refused(self, claim: _Claim, execution: ExecutionRow, error: str) -> None:
+        """The agent was reached and did not take it: that counts."""
+        dispatch = _reached(claim.dispatch, error)
+        if dispatch.failures >= self._settings.max_attempts:
+            changes = ExecutionChanges([_failed(dispatch, error)])
+            await self._exhaust(execution, dispatch, changes, self._often(dispatch))
             return
-        failures = claim.dispatch.failures
-        if failures >= self._settings.max_attempts:
-            changes = ExecutionChanges()
-            changes.add((_failed(claim.dispatch, reason),))
-            await self._exhaust(execution, changes)
+        due = self._store.now() + self._pause(dispatch.failures, _LONGEST_PAUSE)
+        await self._give_back(claim, execution, _failed(dispatch, error), dispatch, due)
+
+    async def _absent(self, claim: _Claim, execution: ExecutionRow, error: str) -> None:
+        """Nobody was reached: that does not count, for as long as one may be away."""
+        now = self._store.now()
+        before, where = claim.dispatch, host(claim.webhook.url)
+        dispatch = replace(
+            before,
+            failures=before.failures - 1,
+            unreached=before.unreached + 1,
+            since=before.since or now,
+            error=error,
+        )
+        failed = _failed(dispatch, UNREACHABLE, error=dispatch.error)
+        until = dispatch.since + self._settings.unreachable_for
+        if now >= until:
+            tries = "1 try" if dispatch.unreached == 1 else f"{dispatch.unreached} tries"
+            why = f"the agent was not reached for {now - dispatch.since:.0f} s, in {tries}; the last one: {error}"
+            await self._exhaust(execution, dispatch, ExecutionChanges([failed]), why)
             return
-        pause = min(_LONGEST_PAUSE, self._settings.backoff * 2 ** (failures - 1)) * random.uniform(0.5, 1.0)
-        await self._give_back(claim, execution, reason, failures, self._store.now() + pause)
+        # An agent that was there a moment ago is worth a word; one that stays away is not, each time.
+        level = logging.WARNING if dispatch.unreached == 1 else logging.INFO
+        more = {"execution_id": execution.id, "agent_id": execution.agent_id, "host": where}
+        logger.log(level, "it waits for its agent, which was not reached: %s", error, extra=more)
+        due = min(now + self._pause(dispatch.unreached, _LONGEST_ABSENCE), until)
+        await self._give_back(claim, execution, failed, dispatch, due)
+
+    def _pause(self, tries: int, most: float) -> float:
+        """How long to wait after so many tries, in seconds: growing, and not the same for all."""
+        return min(most, self._settings.backoff * 2.0 ** min(tries - 1, _DOUBLINGS)) * random.uniform(0.5, 1.0)
+
+    @staticmethod
+    def _often(dispatch: Dispatch) -> str:
+        times = "1 delivery" if dispatch.failures == 1 else f"{dispatch.failures} deliveries"
+        return f"no end after {times} that reached the agent; the last one: {dispatch.error}"
 
     async def _try_at_once(self, claim: _Claim) -> None:
         """Gives the execution to another replica, and does not count this one's try. `Stale` where it is at work."""
         execution = await self._store.execution(claim.lease.execution_id)
-        await self._give_back(claim, execution, "stopped", claim.dispatch.failures - 1, self._store.now())
+        dispatch = replace(claim.dispatch, failures=claim.dispatch.failures - 1)
+        await self._give_back(claim, execution, _failed(dispatch, "stopped"), dispatch, self._store.now())
 
-    async def _give_back(self, claim: _Claim, execution: ExecutionRow, reason: str, failures: int, due: float) -> None:
-        changes = ExecutionChanges()
-        changes.add((_failed(claim.dispatch, reason),))
+    async def _give_back(
+        self, claim: _Claim, execution: ExecutionRow, failed: NewEvent, dispatch: Dispatch, due: float
+    ) -> None:
         row = ExecutionWrite(
             ExecutionStatus.RUNNING,
             attempt=claim.lease.attempt,
             holder=execution.holder,
-            dispatch=replace(claim.dispatch, state=DispatchState.QUEUED, failures=failures, due_at=due),
+            dispatch=replace(dispatch, state=DispatchState.QUEUED, due_at=due),
         )
-        await write(self._store, execution.id, changes, row, base=claim.head, lease=claim.lease)
+        await write(self._store, execution.id, ExecutionChanges([failed]), row, base=claim.head, lease=claim.lease)
 
-    async def _exhaust(self, execution: ExecutionRow, changes: ExecutionChanges) -> None:
+    async def _exhaust(self, execution: ExecutionRow, dispatch: Dispatch, changes: ExecutionChanges, why: str) -> None:
         """Ends an execution that was delivered often enough for nothing."""
         steps, approvals = await load(self._store, execution.id)
         closing = close(steps.values(), approvals.values(), ExecutionStatus.FAILED)
         changes.add(closing.events, closing.steps, closing.approvals)
-        failed = events.execution("failed", attempt=execution.attempt, reason=DISPATCH_EXHAUSTED, replayed=0)
+        reason = f"{DISPATCH_EXHAUSTED}: {why}"
+        failed = events.execution("failed", attempt=execution.attempt, reason=reason, replayed=0)
         changes.add((failed,))
-        row = ExecutionWrite(ExecutionStatus.FAILED, failure_reason=DISPATCH_EXHAUSTED, attempt=execution.attempt)
+        row = ExecutionWrite(ExecutionStatus.FAILED, failure_reason=reason, attempt=execution.attempt)
         await write(self._store, execution.id, changes, row, base=execution.head_seq)
+        agent = await self._store.agent(execution.agent_id)
+        logger.error(
+            "the execution failed: %s",
+            why,
+            extra={
+                "execution_id": execution.id,
+                "agent_id": execution.agent_id,
+                "host": host(agent.webhook_url) if agent is not None else "",
+                "reason": DISPATCH_EXHAUSTED,
+                "attempts": dispatch.failures,
+            },
+        )
         self._observer.exhausted()
         await self._ended(await self._store.execution(execution.id))
+
+
+def host(url: str) -> str:
+    """The host and port of a webhook's URL: the rest of it may be secret."""
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2]
+    except ValueError:
+        return ""
+
+
+def _reached(dispatch: Dispatch, error: str) -> Dispatch:
+    """The dispatch after a delivery that reached a handler and came to nothing."""
+    return replace(dispatch, unreached=0, since=0.0, error=error)
 
 
 def _told(type: str, dispatch: Dispatch, **more: object) -> NewEvent:
@@ -321,5 +404,5 @@ def _told(type: str, dispatch: Dispatch, **more: object) -> NewEvent:
     return NewEvent(f"dispatch.{type}", {**said, **more})
 
 
-def _failed(dispatch: Dispatch, reason: str) -> NewEvent:
-    return _told("failed", dispatch, reason=reason)
+def _failed(dispatch: Dispatch, reason: str, **more: object) -> NewEvent:
+    return _told("failed", dispatch, reason=reason, **more)

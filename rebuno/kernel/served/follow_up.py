@@ -17,7 +17,7 @@ from rebuno.kernel.core.transact import PATIENCE, answer, transact
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
 from rebuno.kernel.lifecycle.execution import judge_waiting
-from rebuno.kernel.lifecycle.sweep import sweep
+from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import awaited
 from rebuno.kernel.served.create import begin_pending
 from rebuno.kernel.served.observer import Observer
@@ -107,8 +107,9 @@ class FollowUp:
             except RebunoError as error:
                 logger.warning("the sweep stopped: %s", error)
 
-    async def sweep(self, retention: float | None = None) -> None:
+    async def sweep(self, retention: float | None = None) -> Swept:
         """Does what is due: deadlines and questions that nobody answers, what a dead replica left undone, retention.
+        What it says of that leaves out what replicas leave undone.
 
         Raises:
             StoreError
@@ -123,6 +124,7 @@ class FollowUp:
         for execution in await self._store.sessions_free(limit=_PAGE):
             await self._one(execution, self._begin)
         self._wake()
+        return swept
 
     async def _one(self, execution: ExecutionRow, work: Callable[[ExecutionRow], Awaitable[None]]) -> None:
         """One that cannot be swept stops no other."""

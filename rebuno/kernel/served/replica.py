@@ -9,6 +9,7 @@ from typing import Final
 from rebuno.errors import ForbiddenError
 from rebuno.journal.records import ExecutionRow, Lease
 from rebuno.journal.served import ServedStore
+from rebuno.kernel.lifecycle.sweep import Swept
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
 from rebuno.kernel.served.dispatcher import Dispatcher, Send, Settings
 from rebuno.kernel.served.follow_up import FollowUp
@@ -85,9 +86,10 @@ class Replica:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def sweep(self) -> None:
-        """Does at once what is due in the store, as `run` does from time to time."""
-        await self._follow_up.sweep(self._settings.retention)
+    async def sweep(self, retention: float | None = None) -> Swept:
+        """Does at once what is due in the store, as `run` does from time to time. `retention` is for how many seconds
+        ended executions are kept; None: as the settings say."""
+        return await self._follow_up.sweep(self._settings.retention if retention is None else retention)
 
     def _wake(self) -> None:
         self._dispatcher.wake()
@@ -124,6 +126,7 @@ class Replica:
         check_owner(execution, lease)
         policy = await self._policies.of(execution)
         attempt = await ServedAttempt.load(self._store, policy, execution, lease)
+        attempt.asks_for = self._settings.approvals
         self._attempts[key] = attempt
         while len(self._attempts) > MOST_ATTEMPTS:
             self._attempts.popitem(last=False)

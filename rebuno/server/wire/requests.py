@@ -83,6 +83,25 @@ class Fork(Body):
     deadline_seconds: float | None = Field(default=None, gt=0)
 
 
+class Retry(Body):
+    """Under which policy a failed execution is tried again (as `Fork`), and after how many seconds it is cancelled."""
+
+    keep_policy: bool | None = None
+    deadline_seconds: float | None = Field(default=None, gt=0)
+
+
+class ImportHistory(Body):
+    """What `export` answers, as one text."""
+
+    history: str
+
+
+class Sweep(Body):
+    """Ended executions are removed that are older than this; without it those that the server removes by itself."""
+
+    older_than_seconds: float | None = Field(default=None, ge=0)
+
+
 class Submit(Body):
     """What an agent wants to do. Without `args` they are null, without `idempotency` the step is `safe_to_retry`.
     `submission` counts the requests of one attempt from 1: repeated, it gets the first answer again. `definition` is
@@ -250,6 +269,12 @@ class CreateStop(Body):
     tool: str | None = Field(default=None, max_length=256)
     all: bool | None = None
     reason: str | None = Field(default=None, max_length=1000)
+
+
+class VerifyQuery(Query):
+    """The hash that the newest event must have, 64 hexadecimal digits; empty: any."""
+
+    head: str = ""
 
 
 class StopsQuery(Query):
