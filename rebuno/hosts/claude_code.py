@@ -72,7 +72,9 @@ def read_event(event: dict[str, Any], environ: Mapping[str, str]) -> HostEvent:
         fields.id("session_id"),
         fields.id("agent_id", needed=False),
         fields.folder("cwd"),
-        project_folder(environ.get("CLAUDE_PROJECT_DIR", ""), environ),
+        # The host names the project in the environment. Where something else calls the hook, and nothing is named, a
+        # session begins in the folder of its first event.
+        project_folder(environ.get("CLAUDE_PROJECT_DIR") or fields.folder("cwd"), environ),
     )
     match name:
         case "SessionStart":

@@ -5,8 +5,9 @@ import json
 
 import pytest
 
-from rebuno.hosts import HOSTS
+from rebuno.hosts import HOSTS, claude_code
 from rebuno.hosts.answer import HookAnswer
+from rebuno.hosts.events import CallBegins
 from tests.embedded.support import in_loop
 from tests.hosts.conftest import Opening
 from tests.hosts.support import SHELLS, P, decision, question, told
@@ -307,3 +308,16 @@ async def test_the_raw_call_stays_in_the_journal(host: str, opened: Opening) -> 
         execution = await hooks.gate.operator.execution(hooks.session)
         events = await hooks.gate.operator.events(execution.id)
         assert "Looks around" in json.dumps([event.payload for event in events], default=str)
+
+
+@pytest.mark.parametrize(
+    ("named", "cwd", "workdir"),
+    [("/work/app", "/tmp", "/work/app"), ("", "/work/lib/", "/work/lib"), ("", "/", ""), ("", "/home/ann", "")],
+)
+def test_a_session_of_claude_code_begins_in_its_project(named: str, cwd: str, workdir: str) -> None:
+    """As the host names it; without a name in the folder of the first event, which the home is not."""
+    event = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_use_id": "t", "cwd": cwd}
+    event |= {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+    read = claude_code.read_event(event, {"HOME": "/home/ann", "CLAUDE_PROJECT_DIR": named})
+    assert isinstance(read, CallBegins)
+    assert read.place.workdir == workdir
