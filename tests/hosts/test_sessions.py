@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -316,7 +317,7 @@ async def test_the_raw_call_stays_in_the_journal(host: str, opened: Opening) -> 
 )
 def test_a_session_of_claude_code_begins_in_its_project(named: str, cwd: str, workdir: str) -> None:
     """As the host names it; without a name in the folder of the first event, which the home is not."""
-    event = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_use_id": "t", "cwd": cwd}
+    event: dict[str, Any] = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_use_id": "t", "cwd": cwd}
     event |= {"tool_name": "Bash", "tool_input": {"command": "ls"}}
     read = claude_code.read_event(event, {"HOME": "/home/ann", "CLAUDE_PROJECT_DIR": named})
     assert isinstance(read, CallBegins)
