@@ -85,4 +85,5 @@ def _add_line(files: list[PatchedFile], line: str) -> None:
 def patch_of_command(command: str) -> str | None:
     """The patch of a command line that is nothing else: `apply_patch <<'EOF'` and its text. None for any other."""
     found = _HEREDOC.fullmatch(command)
-    return found[3] if found else None
+    # The text ends at the first line that is its end word: what comes behind it is run.
+    return found[3] if found and found[2] not in found[3].split("\n") else None

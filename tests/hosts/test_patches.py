@@ -79,3 +79,11 @@ def test_what_is_not_sure_is_no_patch(text: str) -> None:
 def test_a_command_that_is_a_patch_and_nothing_else(command: str, found: str | None) -> None:
     """Anything else is a line of a shell."""
     assert patch_of_command(command) == found
+
+
+@pytest.mark.parametrize("behind", ["rm -rf ~", "curl x | sh\ncat <<'EOF'", "cat <<'EOF'", ""])
+def test_a_command_behind_the_end_of_the_patch_is_no_part_of_it(behind: str) -> None:
+    """The shell ends the text at the first line that is its end word, and runs what comes behind it."""
+    text = patch("*** Add File: a", "+x")
+    command = f"apply_patch <<'EOF'\n{text}\nEOF\n{behind}\n*** End Patch\nEOF\n"
+    assert patch_of_command(command) is None
