@@ -13,6 +13,9 @@ from rebuno.hosts.patches import PatchedFile, patch_of_command, read_patch
 # As `rebuno.mcp` has it: the name of a tool tells its server.
 _SERVER: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_)){0,63}", re.ASCII)
 _WILD: Final = re.compile(r"[*?\[{]")
+_BRACES: Final = re.compile(r"\{([^{}]*)\}")
+_MOST_GLOBS: Final = 256
+_LONGEST_GLOB: Final = 4096
 _OURS: Final = frozenset({"cwd", "path", "command", "url", "content", "old", "new", "query", "prompt", "agent"})
 
 
@@ -127,6 +130,28 @@ def _globbed(row: ToolRow, given: dict[str, Any], cwd: str) -> list[JudgedTool]:
 
 def _reach(pattern: str, path: str) -> str:
     """The folder below which all lies that a glob may find: `path`, or what is above it."""
+    reached = {_plain_reach(one, path) for one in _spelled_out(pattern)}
+    return reached.pop() if len(reached) == 1 else "/"
+
+
+def _spelled_out(pattern: str) -> list[str]:
+    """A glob and what its braces stand for; `/` where that is too much to be told."""
+    if "{" in pattern and len(pattern) > _LONGEST_GLOB:
+        return ["/"]
+    left, found = [pattern], [pattern]
+    while left:
+        one = left.pop()
+        if (braces := _BRACES.search(one)) is None:
+            continue
+        if ".." in braces[1] or len(found) + braces[1].count(",") > _MOST_GLOBS:
+            return ["/"]
+        made = [one[: braces.start()] + part + one[braces.end() :] for part in braces[1].split(",")]
+        left += made
+        found += made
+    return found
+
+
+def _plain_reach(pattern: str, path: str) -> str:
     if pattern.startswith(("/", "~")):
         fixed = _WILD.split(pattern, maxsplit=1)[0]
         return fixed.rpartition("/")[0] or "/" if fixed != pattern else pattern
@@ -200,8 +225,14 @@ def _pages(row: ToolRow, given: dict[str, Any], cwd: str) -> list[JudgedTool] | 
 
 
 def _many_files(row: ToolRow, given: dict[str, Any], cwd: str) -> list[JudgedTool] | None:
-    wanted = given.get("include", given.get("paths"))
-    if not isinstance(wanted, list) or not wanted or not all(isinstance(one, str) for one in wanted):
+    wanted: list[Any] = []
+    # Earlier versions read `paths` and `include` together.
+    for name in ("include", "paths"):
+        named = given.get(name, [])
+        if not isinstance(named, list):
+            return None
+        wanted += named
+    if not wanted or not all(isinstance(one, str) for one in wanted):
         return None
     found = []
     for one in wanted:
