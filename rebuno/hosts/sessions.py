@@ -190,7 +190,13 @@ class _Hook:
         async with self.numbering():
             equal = await self.equal(event.place, tools)
             first = next((at for at, step in enumerate(equal) if step.status not in _ENDED), None)
-            for number in [] if first is None else range(first, len(equal) + _TRIES):
+            if first is None:
+                return
+            # The call of a step has its number in the order of the steps, or a higher one.
+            used = await self.numbers(event.place, tools)
+            for number in sorted({*used, *range(len(equal))}):
+                if number < first:
+                    continue
                 if await self.settle(event.place, _parts(f"{_digest(tools)}.{number}", tools), **given):
                     return
 
@@ -203,6 +209,17 @@ class _Hook:
         execution = await self.execution_id(place)
         steps = await self.gate.operator.steps(execution) if execution else []
         return [step for step in steps if _same(tools[0], step.target, step.args)]
+
+    async def numbers(self, place: EventPlace, tools: Sequence[JudgedTool]) -> set[int]:
+        """The numbers of the equal calls that were judged in this session."""
+        beginning = f"{_digest(tools)}."
+        found = set()
+        for event in await self.gate.operator.events(await self.execution_id(place)):
+            call = event.payload.get("call")
+            own = call.get("id") if isinstance(call, dict) else None
+            if isinstance(own, str) and own.startswith(beginning):
+                found.add(int(own.removeprefix(beginning).partition("/")[0]))
+        return found
 
     def numbering(self) -> asyncio.Lock:
         return _numbering.setdefault(self.gate, asyncio.Lock())
@@ -229,8 +246,11 @@ class _Hook:
 
     async def numbered(self, call: CallBegins, tools: Sequence[JudgedTool]) -> tuple[str, Verdict]:
         """The verdict on a call to which the host gives no id: it is known by what it is, and counted."""
-        count = len(await self.equal(call.place, tools))
-        for number in range(count, count + _TRIES):
+        # A number counts once: a step that was granted is taken by a call that has one more than there are steps.
+        begin = len(await self.equal(call.place, tools))
+        if begin:
+            begin = max(begin, 1 + max(await self.numbers(call.place, tools), default=0))
+        for number in range(begin, begin + _TRIES):
             ids = _parts(f"{_digest(tools)}.{number}", tools)
             tool, verdict, taken = await self.judged(call, tools, ids)
             if not taken:

@@ -322,3 +322,23 @@ def test_a_session_of_claude_code_begins_in_its_project(named: str, cwd: str, wo
     read = claude_code.read_event(event, {"HOME": "/home/ann", "CLAUDE_PROJECT_DIR": named})
     assert isinstance(read, CallBegins)
     assert read.place.workdir == workdir
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@in_loop
+async def test_one_grant_lets_one_call_without_an_id_run(opened: Opening, at_once: bool) -> None:
+    """A host that gives its calls no ids asks about each of several equal ones before the first has ended."""
+    async with opened(GEMINI) as hooks:
+        assert "deny" in (await hooks.shell("make")).stdout
+        assert "deny" in (await hooks.shell("make")).stdout
+        (question,) = await hooks.gate.operator.approvals(status="pending")
+        await hooks.gate.operator.grant(question.id, decided_by="ann")
+        if at_once:
+            answers = await asyncio.gather(*(hooks.shell("make") for _ in range(4)))
+        else:
+            answers = [await hooks.shell("make") for _ in range(4)]
+        assert sorted(decision(one) for one in answers) == ["allow", "deny", "deny", "deny"]
+        await hooks.ran("make", result="built")
+        execution = (await hooks.gate.operator.executions(agent_id=GEMINI))[0]
+        steps = await hooks.gate.operator.steps(execution.id)
+        assert [step.status for step in steps] == ["succeeded", "awaiting_approval"]
