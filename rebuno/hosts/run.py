@@ -105,7 +105,12 @@ def read_event_text(text: bytes) -> dict[str, Any]:
     try:
         event = parse(text)
     except (ValidationError, RecursionError) as error:
-        raise ValidationError(f"the event cannot be read: {text_of(error)}") from None
+        from rebuno.hosts.results import readable_result
+
+        # What ran is recorded, whatever it gave. An event of any other kind is read to the letter or not at all.
+        event = readable_result(text)
+        if event is None:
+            raise ValidationError(f"the event cannot be read: {text_of(error)}") from None
     if not isinstance(event, dict):
         raise ValidationError("the event is no JSON object")
     return event

@@ -336,3 +336,43 @@ def test_an_attended_question_has_its_message_only(run: Run) -> None:
     assert run.prompt(CLAUDE).code == 0
     said = json.loads(run.shell(CLAUDE, "make", **ATTENDED).out)["hookSpecificOutput"]
     assert (said["permissionDecision"], said["permissionDecisionReason"]) == ("ask", "Should this run?")
+
+
+@pytest.mark.parametrize(
+    ("result", "kept"),
+    [
+        ({"stdout": "cut in a \ud83d"}, {"stdout": "cut in a \ufffd"}),
+        ({"\udc00": "x"}, {"\ufffd": "x"}),
+        ({"n": float("nan")}, {"n": "NaN"}),
+    ],
+)
+def test_an_outcome_is_recorded_whatever_the_result_holds(run: Run, result: Any, kept: Any) -> None:
+    """A host cuts texts in the middle of a character. What ran has run."""
+    assert run.shell(CLAUDE, "ls").code == 0
+    ended = shell_event(CLAUDE, "ls") | {"hook_event_name": "PostToolUse", "tool_response": result}
+    assert run.hook(CLAUDE, ended, "--policy", run.bundle) == Ran(0, "", "")
+    assert _results(run) == [kept]
+
+
+@pytest.mark.parametrize("result", ["x" * (12 << 20), ["x"] * (3 << 20)])
+def test_an_outcome_is_recorded_however_long_the_result_is(run: Run, result: Any) -> None:
+    """An event may be longer than what is kept of it."""
+    assert run.shell(CLAUDE, "ls").code == 0
+    ended = shell_event(CLAUDE, "ls") | {"hook_event_name": "PostToolUse", "tool_response": result}
+    assert run.hook(CLAUDE, ended, "--policy", run.bundle) == Ran(0, "", "")
+    assert "shortened" in str(_results(run)[0])
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("wrong", ['"\\ud800"', "NaN", "[" * 200 + "]" * 200])
+def test_a_call_is_read_to_the_letter(run: Run, host: str, wrong: str) -> None:
+    """Only what has run is recorded as well as it can be: what is about to run is judged as it is or not at all."""
+    event = json.dumps(shell_event(host, "ls"))[:-1] + f', "output": {wrong}, "tool_response": {wrong}}}'
+    assert "the event cannot be read" in refused(run.hook(host, event.encode(), "--policy", run.bundle))
+
+
+def _results(run: Run) -> list[Any]:
+    ran = rebuno("exec", "ls", "--db", str(run.store), "--json", env=run.env)
+    one = json.loads(ran.out)["executions"][0]["id"]
+    steps = json.loads(rebuno("exec", "trace", one, "--db", str(run.store), "--json", env=run.env).out)["steps"]
+    return [step["result"] for step in steps]
