@@ -1,4 +1,4 @@
-"""Events that say how a call ended, where its result is none that can be kept: cut in a pair of surrogates, too long."""
+"""Events that say how a call ended with a result that cannot be kept as it is: half of a surrogate pair, too long."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _kept(value: Any, depth: int) -> Any:
     if isinstance(value, str):
-        return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
+        return _text(value)
     if isinstance(value, list | dict) and depth == _MAX_DEPTH:
         return "… [shortened]"
     if isinstance(value, list):
@@ -50,3 +50,7 @@ def _kept(value: Any, depth: int) -> Any:
             _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", name): _kept(one, depth + 1) for name, one in value.items()
         }
     return value
+
+
+def _text(text: str) -> str:
+    return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)

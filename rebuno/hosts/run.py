@@ -154,6 +154,7 @@ async def answer_in_time(
     name = event.get("hook_event_name", event.get("event"))
     short = host_named(host).SHORT_EVENTS.get(name if isinstance(name, str) else "", settings.timeout)
     deadline = min(settings.deadline, short * 0.8)
+    held = ""
     try:
         async with asyncio.timeout(deadline):
             while True:
@@ -164,9 +165,10 @@ async def answer_in_time(
                 except ConflictError as error:
                     if not error.holder:
                         raise
+                    held = f": another hook or judge held this session ({_brief(text_of(error))})"
                     await asyncio.sleep(_AGAIN)
     except TimeoutError:
-        raise HookTimeoutError(f"there was no answer within {deadline:g} seconds") from None
+        raise HookTimeoutError(f"there was no answer within {deadline:g} seconds{held}") from None
 
 
 async def _judged(host: str, event: dict[str, Any], environ: Mapping[str, str], settings: HookSettings) -> HookAnswer:
