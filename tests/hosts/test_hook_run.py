@@ -376,3 +376,21 @@ def _results(run: Run) -> list[Any]:
     one = json.loads(ran.out)["executions"][0]["id"]
     steps = json.loads(rebuno("exec", "trace", one, "--db", str(run.store), "--json", env=run.env).out)["steps"]
     return [step["result"] for step in steps]
+
+
+@pytest.mark.parametrize("stdout", ["closed", os.devnull, "/dev/full"])
+@pytest.mark.parametrize("stderr", ["open", "closed"])
+def test_an_answer_that_nobody_hears_is_a_refusal(run: Run, stdout: str, stderr: str) -> None:
+    """Exit code 0 without an answer, and any other code than 2, lets the call run."""
+    program = "import sys; from rebuno_cli.main import main; sys.exit(main())"
+    streams = f"{'>&-' if stdout == 'closed' else f'>{stdout}'} {'2>&-' if stderr == 'closed' else ''}"
+    line = f'exec "$@" {streams}'
+    command = [sys.executable, "-P", "-c", program, "hook", "run", CLAUDE, "--policy", run.bundle]
+    ended = subprocess.run(
+        ["/bin/sh", "-c", line, "sh", *command],
+        input=json.dumps(shell_event(CLAUDE, "rm -rf /")).encode(),
+        capture_output=True,
+        env={"PATH": os.environ["PATH"], **run.env},
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (2, b"")

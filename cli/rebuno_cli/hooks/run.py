@@ -50,6 +50,9 @@ def run(
         answer = run_hook(host, sys.stdin.buffer, os.environ, path=settings, given=given)
         sys.stderr.write(answer.stderr)
         sys.stderr.flush()
+        if answer.stdout and not observe and os.path.samestat(os.fstat(1), os.stat(os.devnull)):
+            # Closed by the host, and filled by us: without an answer that is heard the call would run.
+            raise OSError("the standard output is closed, and nobody hears the answer")
         sys.stdout.write(answer.stdout)
         sys.stdout.flush()
     except BaseException as error:  # any other exit code than 2 lets the call run
@@ -63,7 +66,7 @@ def _last_words(error: BaseException) -> None:
     try:
         sys.stderr.write(f"{said}\n")
         sys.stderr.flush()
-        if isinstance(error, BrokenPipeError):
+        if isinstance(error, OSError):
             # What is left in the buffer would fail again as the interpreter closes the stream, with another exit code.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):
