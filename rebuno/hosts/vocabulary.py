@@ -211,6 +211,8 @@ def _watched(row: ToolRow, given: dict[str, Any], cwd: str) -> list[JudgedTool] 
     socket = given.get("ws")
     if isinstance(socket, dict) and "url" in socket:
         found.append(JudgedTool("fetch", dict(socket)))
+    elif socket is not None:
+        return None
     return found or None
 
 

@@ -23,6 +23,8 @@ CLAUDE_CODE: Final[list[tuple[str, Any, Calls, str]]] = [
      [("shell", {"command": "git status", "timeout_ms": 5, "cwd": P})], "allow"),
     ("Monitor", {"description": "d", "timeout_ms": 5, "ws": {"url": "wss://x.example"}},
      [("fetch", {"url": "wss://x.example"})], "deny"),
+    ("Monitor", {"command": "git status", "ws": "wss://x.example"},
+     [("claude-code.Monitor", {"command": "git status", "ws": "wss://x.example"})], "deny"),
     ("Read", {"file_path": f"{P}/src/a.py", "offset": 3}, [("read_file", {"path": f"{P}/src/a.py", "offset": 3})],
      "allow"),
     ("Read", {"file_path": f"{P}/.env"}, [("read_file", {"path": f"{P}/.env"})], "deny"),
