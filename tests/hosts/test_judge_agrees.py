@@ -63,7 +63,8 @@ def events(host: str) -> Iterator[bytes]:
     yield whole[:-1] + b', "x": "\\ud800"}'
     yield whole[:-1] + f', "{before}": "Stop"}}'.encode()
     own = "call" if host == OPENCODE else "tool_use_id"
-    for wrong in (None, 1, {}, [], "", "pretooluse", "PRETOOLUSE", "New"):
+    odd_names: list[Any] = [None, 1, {}, [], "", "pretooluse", "PRETOOLUSE", "New"]
+    for wrong in odd_names:
         yield json.dumps(plain | {before: wrong}).encode()
     for name in plain:
         left = {key: value for key, value in plain.items() if key != name}
