@@ -10,6 +10,7 @@ import pytest
 
 from rebuno.errors import ConflictError, ValidationError
 from rebuno.gate import UNSET, Allow, Ask, Deny, Gate, Recorded, open_gate
+from rebuno.journal.sqlite import copies
 from rebuno.policy import compile_text
 from rebuno.types import Step
 from tests.embedded.support import in_loop
@@ -447,3 +448,29 @@ async def test_idle_sessions_complete(tmp_path: Path) -> None:
         assert await opened.idle(seconds=3600) == 0
         assert await opened.idle(seconds=-1) == 1
         assert (await opened.operator.execution(S)).status == "completed"
+
+
+@in_loop
+async def test_what_ran_when_the_store_was_copied_does_not_run_twice(tmp_path: Path) -> None:
+    """A copy does not say how a call ended that was running: the same call is not let in again, and one that only reads
+    or was started since is."""
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    policy = "bundle all\ndefault allow\n"
+    async with gate(tmp_path, policy=policy) as opened:
+        assert isinstance(await opened.judge(S, "1", "send", {"n": 1}, AGENT), Allow)
+        assert isinstance(await opened.judge(S, "2", "read", {"n": 1}, AGENT, safe=True), Allow)
+        copies.backup(path, copy)
+        assert await opened.settle(S, "1", AGENT, result="sent")
+    copies.restore(copy, path, by="ana")
+    async with gate(tmp_path, policy=policy) as opened:
+        again = await opened.judge(S, "1", "send", {"n": 1}, AGENT)
+        assert isinstance(again, Recorded)
+        assert again.unknown
+        assert isinstance(await opened.judge(S, "2", "read", {"n": 1}, AGENT, safe=True), Allow)
+        asked = await opened.judge(S, "3", "send", {"n": 2}, AGENT)
+        assert isinstance(asked, Ask)
+        await opened.operator.grant(asked.approval_id, decided_by="ana")
+        assert isinstance(await opened.judge(S, "3", "send", {"n": 2}, AGENT), Allow)
+    async with gate(tmp_path, policy=policy) as opened:
+        assert isinstance(await opened.judge(S, "3", "send", {"n": 2}, AGENT), Allow)
+        await intact(opened, S)

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, ValidationError
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, ExecutionRow, NewEvent, StepRow, StepWrite
 from rebuno.kernel.core import events as new_event
+from rebuno.kernel.core import stops
 from rebuno.kernel.core.append import append
 from rebuno.kernel.core.effects import Effects, Identified, Need
 from rebuno.kernel.core.identify import identified_as, identify
@@ -151,6 +152,10 @@ class HostSession:
         if known is None:
             step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
         elif known.status is StepStatus.EXECUTING:
+            if await self._started_before_restore(known):
+                await self._unknown(known)
+                ended = await attempt.store.step(known.step_id)
+                return Judged(Answer(AnswerKind.REPLAY, known.step_id, error=ended.error), ended)
             return Judged(Answer(AnswerKind.PROCEED, known.step_id, rule_id=known.rule_id), known)
         else:
             step = identified_as(known)
@@ -162,6 +167,20 @@ class HostSession:
             self._calls = {call: step_id for call, step_id in self._calls.items() if step_id != answer.step_id}
         self._calls[call_id] = answer.step_id
         return Judged(answer, await attempt.store.step(answer.step_id), attempt.approvals.get(answer.approval_id))
+
+    async def _started_before_restore(self, known: StepRow) -> bool:
+        """Whether a call that may not run twice was started before the store was restored from a copy: it may have
+        ended since, in what the copy does not hold."""
+        attempt = self.attempt
+        if attempt.observes or known.idempotency is not Idempotency.ONCE:
+            return False
+        await stops.look(attempt.store)
+        restored = attempt.standing.restored
+        if restored is None:
+            return False
+        row = await attempt.store.step(known.step_id)
+        # One that started as it was judged has the time of that.
+        return max(row.started_at, row.decided_at) <= restored.restored_at
 
     async def _answered(self, step: Identified, known: StepRow | None, call_id: str, raw: Any) -> Answer:
         attempt = self.attempt
