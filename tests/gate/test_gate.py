@@ -474,3 +474,35 @@ async def test_what_ran_when_the_store_was_copied_does_not_run_twice(tmp_path: P
     async with gate(tmp_path, policy=policy) as opened:
         assert isinstance(await opened.judge(S, "3", "send", {"n": 2}, AGENT), Allow)
         await intact(opened, S)
+
+
+@in_loop
+async def test_the_end_told_twice_begins_nothing(tmp_path: Path) -> None:
+    """Neither a second end nor a late outcome makes a fork of a session that has completed."""
+    async with gate(tmp_path) as opened:
+        assert isinstance(await opened.judge(S, "1", "note", {}, AGENT), Allow)
+        await opened.end(S, AGENT)
+        await opened.end(S, AGENT)
+        assert not await opened.settle(S, "1", AGENT, result="late")
+        assert [one.status for one in await opened.operator.executions()] == ["completed"]
+        assert isinstance(await opened.judge(S, "2", "note", {"n": 2}, AGENT), Allow)
+        await opened.end(S, AGENT)
+        assert not await opened.settle(S, "2", AGENT, result="late")
+        await opened.end(S, AGENT)
+        assert [one.idempotency_key for one in await opened.operator.executions()] == [f"{S}~2", S]
+
+
+@in_loop
+async def test_an_idle_session_that_waits_is_left_alone(tmp_path: Path) -> None:
+    """It does not count as completed, and its log does not grow with each look."""
+    async with gate(tmp_path) as opened:
+        asked = await opened.judge(S, "1", "pay", {"account": "a"}, AGENT)
+        assert isinstance(asked, Ask)
+        await opened.let_go(S, AGENT)
+        assert await opened.idle(seconds=-1) == 0
+        before = (await opened.operator.execution(S)).head_seq
+        assert await opened.idle(seconds=-1) == 0
+        assert (await opened.operator.execution(S)).head_seq == before
+        await opened.operator.deny(asked.approval_id, decided_by="ana")
+        assert await opened.idle(seconds=-1) == 1
+        assert (await opened.operator.execution(S)).status == "completed"

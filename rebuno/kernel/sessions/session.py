@@ -325,11 +325,14 @@ async def open_session(
     parent: str = "",
     parent_step: str = "",
     observe: bool = False,
+    goes_on: bool = True,
 ) -> HostSession | ExecutionRow:
     """Begins the session `name` of an agent, or takes it up again where it stood. `input` is a JSON value, and counts
-    for a new one only, as the rest does. One that has completed goes on in a fork of its own, named `name~2` and so on.
+    for a new one only, as the rest does. One that has completed goes on in a fork of its own, named `name~2` and so on,
+    if `goes_on`.
 
-    Returns the execution where it failed or was cancelled: nothing of the session may run any more.
+    Returns the execution where it failed or was cancelled, or has completed and does not go on: nothing of the session
+    may run any more.
 
     Raises:
         ConflictError: a live process holds it (`holder` names it).
@@ -344,6 +347,8 @@ async def open_session(
         key = continued(name, number)
         found = await store.find(agent_id, key)
         if found is None and previous is not None:
+            if not goes_on:
+                return previous
             found = await fork.fork(store, previous, previous.head_seq, key=key)
         if found is None:
             text = identity.canonical(input, "input")
