@@ -64,7 +64,11 @@ class AuditStream:
         seq, told = self._seen.get(row.id, 0), 0
         previous = START
         if seq:
-            previous = (await self._store.events_at(row.id, (seq,)))[0].hash
+            last = await self._store.events_at(row.id, (seq,))
+            if not last:
+                # Retention has taken it since the executions were listed.
+                return
+            previous = last[0].hash
         while page := await self._store.events(row.id, after=seq):
             for event in page:
                 # Of an execution, a log without a gap: from the first event in time on.

@@ -53,6 +53,8 @@ class Gate:
         self._opening: dict[tuple[str, str], asyncio.Lock] = {}
         # When each session was last asked for, on the monotonic clock.
         self._seen: dict[tuple[str, str], float] = {}
+        # Where the log of an idle session ended that a person is asked about: until it grows, nothing is to be done.
+        self._waiting: dict[str, int] = {}
 
     # ------------------------------------------------------------ sessions
 
@@ -159,7 +161,7 @@ class Gate:
             raise ValueError("give the result of the call, its error, or `unknown=True`")
         if await self._is_new(session, agent):
             return False
-        opened = await self._open(session, agent)
+        opened = await self._open(session, agent, goes_on=False)
         if isinstance(opened, ExecutionRow):
             return False
         given: dict[str, Any] = {"unknown": unknown, "granted_by": granted_by}
@@ -192,15 +194,21 @@ class Gate:
 
     async def end(self, session: str, agent: str) -> None:
         """Completes a session. One of which a call waits for a person, or was granted and has not run, stays open."""
+        await self._end(session, agent)
+
+    async def _end(self, session: str, agent: str) -> ExecutionRow | None:
+        """How it stands then; None where there was nothing to end."""
         if await self._is_new(session, agent):
-            return
-        key = (agent, session)
+            return None
+        key, ended = (agent, session), None
         async with self._lock(key):
-            opened = await self._held(key)
+            # A fork that is begun only to be ended would hold the whole log once more.
+            opened = await self._held(key, goes_on=False)
             if isinstance(opened, HostSession):
                 with suppress(Terminated):
-                    await opened.end()
+                    ended = await opened.end()
                 self._forget(key)
+        return ended
 
     async def let_go(self, session: str, agent: str) -> None:
         """Lets another process have a session. What runs in it stays as it is, and the next call takes it up again."""
@@ -216,10 +224,16 @@ class Gate:
         while page := await self._store.executions(status="running", before=last, limit=_PAGE):
             for row in page:
                 hosted = row.key is not None and not row.served and row.holder is None
-                if hosted and row.updated_at < before and await self._is_session(row):
+                if not hosted or row.updated_at >= before or self._waiting.get(row.id) == row.head_seq:
+                    continue
+                if await self._is_session(row):
                     with suppress(ConflictError, LeaseSuperseded):
-                        await self.end(row.key or "", row.agent_id)
-                        ended += 1
+                        now_is = await self._end(row.key or "", row.agent_id)
+                        if now_is is not None and now_is.status.terminal:
+                            ended += 1
+                            self._waiting.pop(row.id, None)
+                        elif now_is is not None:
+                            self._waiting[row.id] = now_is.head_seq
             last = page[-1].id
         return ended
 
@@ -253,6 +267,7 @@ class Gate:
         workdir: str = "",
         parent: str = "",
         parent_call: str = "",
+        goes_on: bool = True,
     ) -> HostSession | ExecutionRow:
         _check("session", session)
         _check("agent", agent)
@@ -261,7 +276,14 @@ class Gate:
 
         async def alone() -> HostSession | ExecutionRow:
             async with self._lock(key):
-                return await self._held(key, request=request, workdir=workdir, parent=parent, parent_call=parent_call)
+                return await self._held(
+                    key,
+                    request=request,
+                    workdir=workdir,
+                    parent=parent,
+                    parent_call=parent_call,
+                    goes_on=goes_on,
+                )
 
         # To its end, also where the caller goes: the store would name this process as the holder of a session that
         # nothing here knows of.
@@ -277,6 +299,7 @@ class Gate:
         workdir: str = "",
         parent: str = "",
         parent_call: str = "",
+        goes_on: bool = True,
     ) -> HostSession | ExecutionRow:
         held = self._sessions.get(key)
         if held is not None and not held.over:
@@ -301,6 +324,7 @@ class Gate:
             parent=begun_by,
             parent_step=step,
             observe=self.observe,
+            goes_on=goes_on,
         )
         if isinstance(opened, HostSession):
             self._sessions[key] = opened

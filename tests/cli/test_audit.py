@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 import rebuno as library
+from rebuno.audit.check import check
+from rebuno.audit.stream import AuditStream
+from rebuno.gate import open_gate
+from rebuno.journal.opening import open_store
+from rebuno.journal.records import ExecutionRow
+from rebuno.policy import compile_text
 from tests.cli.support import Ran, rebuno
+from tests.embedded.support import in_loop
 
 BUNDLE = 'bundle audited\ndefault deny\nrule note { allow tool "note" }\n'
 
@@ -70,6 +77,31 @@ def test_signed_lines_are_sound(folder: Path) -> None:
         assert kept.code == 0
     assert lines(folder, "--since", "1h", "--key", "audit.key")[0] == found[0]
     assert lines(folder, "--since", "0s") == []
+
+
+@in_loop
+async def test_what_retention_takes_meanwhile_does_not_end_the_stream(tmp_path: Path) -> None:
+    """An execution that goes between the list and its events is passed over."""
+    policy = compile_text(BUNDLE)
+    async with open_gate(tmp_path / "a.db", policy=policy) as gate:
+        await gate.judge("s", "1", "note", {}, "host")
+        store = await open_store(tmp_path / "a.db", create=False)
+        stream = AuditStream(store)
+        found = [json.dumps(line) async for line in stream.lines(since=0)]
+        await gate.settle("s", "1", "host", result=1)
+        await gate.end("s", "host")
+        listed = stream._changed
+
+        async def taken(since: float) -> list[ExecutionRow]:
+            rows = await listed(since)
+            assert len(rows) == 1
+            assert (await gate.operator.sweep(retention=0.0)).removed == 1
+            return rows
+
+        stream._changed = taken  # type: ignore[method-assign]
+        more = [line async for line in stream.lines(since=0)]
+        await store.close()
+    assert (check(found, None).fault, more) == ("", [])
 
 
 def test_without_a_key_hashes_are_checked(folder: Path) -> None:

@@ -22,6 +22,7 @@ rule read { allow tool "read_file", "fetch", "note" }
 rule pay-known { allow tool "pay" when args.account in asked }
 rule pay { require approval for tool "pay" message "pay this?" }
 rule boss { require approval for tool "fire" approvers "alice" }
+rule two { require approval for tool "wire" approvers "alice", "bob" quorum 2 }
 rule few { allow tool "mail" limit 1 per execution }
 """
 S, AGENT = "5b1c3c0e-0000-4000-8000-000000000001", "claude-code"
@@ -155,6 +156,20 @@ async def test_an_answer_in_the_host(tmp_path: Path) -> None:
         assert asked.approvers == ("alice",)
         assert await opened.settle(S, "2", AGENT, result="fired", granted_by="carol")
         assert (await opened.operator.approval(asked.approval_id)).status == "withdrawn"
+        await intact(opened, S)
+
+
+@pytest.mark.parametrize("by", ["alice", "\ud800", "x" * 5000, "a\x00b"])
+@in_loop
+async def test_an_answer_in_the_host_that_does_not_count(tmp_path: Path, by: str) -> None:
+    """Who has answered before, or has no name that can be kept: the outcome is recorded, and approved by nobody."""
+    async with gate(tmp_path) as opened:
+        asked = await opened.judge(S, "1", "wire", {"n": 1}, AGENT)
+        assert isinstance(asked, Ask)
+        await opened.operator.grant(asked.approval_id, decided_by="alice")
+        assert await opened.settle(S, "1", AGENT, result="sent", granted_by=by)
+        assert (await opened.operator.approval(asked.approval_id)).status == "withdrawn"
+        assert [step.status for step in await steps(opened)] == ["succeeded"]
         await intact(opened, S)
 
 

@@ -1,9 +1,12 @@
 """A store is copied while it is in use, and a copy is put back in its place only where nobody uses it."""
 
+import os
 import shutil
 import sqlite3
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 
 import apsw
 import pytest
@@ -78,6 +81,53 @@ async def test_a_copy_is_put_back_and_what_stood_there_is_kept(tmp_path: Path) -
         assert await operator.restored() is None
         with pytest.raises(rebuno.ConflictError):
             await operator.accept_restore(by="ana")
+
+
+@in_loop
+async def test_two_who_restore_at_once_keep_what_stood_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither takes the name under which the other keeps the store."""
+    path, copy = tmp_path / "a.db", tmp_path / "copy.db"
+    await ran(path, 1)
+    copies.backup(path, copy)
+    await ran(path, 2)
+    named, both = copies._kept, Barrier(2)
+
+    def kept(place: Path) -> str:
+        name = named(place)
+        # Where both may come here at once, both have the same name now.
+        with suppress(BrokenBarrierError):
+            both.wait(0.3)
+        return name
+
+    monkeypatch.setattr(copies, "_kept", kept)
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(lambda by: copies.restore(copy, path, by=by), ("ana", "bob")))
+    stood = [await ids(Path(one.kept)) for one in made]
+    assert sorted(stood, key=len) == [{"run 1"}, {"run 1", "run 2"}]
+    assert await ids(path) == {"run 1"}
+
+
+@in_loop
+async def test_a_restore_that_dies_leaves_the_store_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At no moment could a kernel find no store and make an empty one."""
+    path, copy = tmp_path / "a.db", tmp_path / "copy.db"
+    await ran(path, 1)
+    copies.backup(path, copy)
+    await ran(path, 2)
+
+    def dies(*names: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", dies)
+        with pytest.raises(KeyboardInterrupt):
+            copies.restore(copy, path, by="ana")
+    assert await ids(path) == {"run 1", "run 2"}
+    assert path.stat().st_nlink == 1
+    copies.restore(copy, path, by="ana")
+    assert await ids(path) == {"run 1"}
 
 
 @pytest.mark.parametrize("reader", [False, True])

@@ -1,5 +1,6 @@
 """Copies of a store's file: made while it is in use, and put back in its place."""
 
+import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -74,7 +75,7 @@ def restore(source: str | Path, target: str | Path, *, by: str) -> CopiedStore:
     place = Path(target).resolve()
     _check_place(Path(source), place)
     kept = ""
-    with _made(place) as temporary:
+    with _alone_in(place.parent), _made(place) as temporary:
         with named(str(source)), closing(_read(Path(source))) as store, closing(_connected(temporary)) as copy:
             _copy(store, copy)
             _check_whole(copy, str(source))
@@ -91,13 +92,18 @@ def restore(source: str | Path, target: str | Path, *, by: str) -> CopiedStore:
         _synced(temporary)
         if place.exists():
             _check_nobody_else(place)
-            kept = _kept(place)
-            os.rename(place, kept)
-        # A log that was left would be written into the copy.
-        for end in _BESIDE:
-            with suppress(FileNotFoundError):
-                os.rename(place.with_name(place.name + end), f"{kept or _kept(place)}.left{end}")
-        os.replace(temporary, place)
+            kept = _keep(place)
+        try:
+            # A log that was left would be written into the copy.
+            for end in _BESIDE:
+                with suppress(FileNotFoundError):
+                    os.rename(place.with_name(place.name + end), f"{kept or _kept(place)}.left{end}")
+            os.replace(temporary, place)
+        except BaseException:
+            # A store under two names would have two logs, where somebody opens both.
+            if kept and place.exists():
+                os.unlink(kept)
+            raise
     _synced(place.parent)
     return CopiedStore(str(target), place.stat().st_size, told.executions, told.newest, kept)
 
@@ -219,6 +225,34 @@ def _kept(place: Path) -> str:
         number += 1
         name = place.with_name(f"{place.name}.before-restore-{stamp}-{number}")
     return os.fspath(name)
+
+
+def _keep(place: Path) -> str:
+    """Gives what stands there a second name, so that a store stands there at every moment: who dies here, or opens it
+    now, makes no empty one."""
+    while True:
+        kept = _kept(place)
+        try:
+            os.link(place, kept)
+        except FileExistsError:
+            continue
+        except OSError:
+            # A file system without hard links.
+            os.rename(place, kept)
+        return kept
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """One restore at a time in a folder: the second would take the name under which the first keeps a store."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # Where the file system has no locks, it is up to the operator.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _synced(place: Path) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale
+from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, ValidationError
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, ExecutionRow, NewEvent, StepRow, StepWrite
 from rebuno.kernel.core import events as new_event
+from rebuno.kernel.core import stops
 from rebuno.kernel.core.append import append
 from rebuno.kernel.core.effects import Effects, Identified, Need
 from rebuno.kernel.core.identify import identified_as, identify
@@ -151,6 +152,10 @@ class HostSession:
         if known is None:
             step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
         elif known.status is StepStatus.EXECUTING:
+            if await self._started_before_restore(known):
+                await self._unknown(known)
+                ended = await attempt.store.step(known.step_id)
+                return Judged(Answer(AnswerKind.REPLAY, known.step_id, error=ended.error), ended)
             return Judged(Answer(AnswerKind.PROCEED, known.step_id, rule_id=known.rule_id), known)
         else:
             step = identified_as(known)
@@ -162,6 +167,20 @@ class HostSession:
             self._calls = {call: step_id for call, step_id in self._calls.items() if step_id != answer.step_id}
         self._calls[call_id] = answer.step_id
         return Judged(answer, await attempt.store.step(answer.step_id), attempt.approvals.get(answer.approval_id))
+
+    async def _started_before_restore(self, known: StepRow) -> bool:
+        """Whether a call that may not run twice was started before the store was restored from a copy: it may have
+        ended since, in what the copy does not hold."""
+        attempt = self.attempt
+        if attempt.observes or known.idempotency is not Idempotency.ONCE:
+            return False
+        await stops.look(attempt.store)
+        restored = attempt.standing.restored
+        if restored is None:
+            return False
+        row = await attempt.store.step(known.step_id)
+        # One that started as it was judged has the time of that.
+        return max(row.started_at, row.decided_at) <= restored.restored_at
 
     async def _answered(self, step: Identified, known: StepRow | None, call_id: str, raw: Any) -> Answer:
         attempt = self.attempt
@@ -249,8 +268,10 @@ class HostSession:
                 rationale="answered in the host",
                 scope="once",
             )
-        except ForbiddenError:
-            return False
+        except (ForbiddenError, ConflictError, ValidationError):
+            # Nobody that may, or the person has answered before, or another did just now: the call ran all the same.
+            await attempt.look()
+            return attempt.approvals[approval_id].status == "granted"
         await attempt.look()
         return row.status == "granted"
 
@@ -304,11 +325,14 @@ async def open_session(
     parent: str = "",
     parent_step: str = "",
     observe: bool = False,
+    goes_on: bool = True,
 ) -> HostSession | ExecutionRow:
     """Begins the session `name` of an agent, or takes it up again where it stood. `input` is a JSON value, and counts
-    for a new one only, as the rest does. One that has completed goes on in a fork of its own, named `name~2` and so on.
+    for a new one only, as the rest does. One that has completed goes on in a fork of its own, named `name~2` and so on,
+    if `goes_on`.
 
-    Returns the execution where it failed or was cancelled: nothing of the session may run any more.
+    Returns the execution where it failed or was cancelled, or has completed and does not go on: nothing of the session
+    may run any more.
 
     Raises:
         ConflictError: a live process holds it (`holder` names it).
@@ -323,6 +347,8 @@ async def open_session(
         key = continued(name, number)
         found = await store.find(agent_id, key)
         if found is None and previous is not None:
+            if not goes_on:
+                return previous
             found = await fork.fork(store, previous, previous.head_seq, key=key)
         if found is None:
             text = identity.canonical(input, "input")

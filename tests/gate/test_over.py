@@ -1,0 +1,66 @@
+"""Sessions that have ended, wait, or come from a copy of their store."""
+
+from pathlib import Path
+
+from rebuno.gate import Allow, Ask, Recorded
+from rebuno.journal.sqlite import copies
+from tests.embedded.support import in_loop
+from tests.gate.test_gate import AGENT, S, gate, intact
+
+
+@in_loop
+async def test_what_ran_when_the_store_was_copied_does_not_run_twice(tmp_path: Path) -> None:
+    """A copy does not say how a call ended that was running: the same call is not let in again, and one that only reads
+    or was started since is."""
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    policy = "bundle all\ndefault allow\n"
+    async with gate(tmp_path, policy=policy) as opened:
+        assert isinstance(await opened.judge(S, "1", "send", {"n": 1}, AGENT), Allow)
+        assert isinstance(await opened.judge(S, "2", "read", {"n": 1}, AGENT, safe=True), Allow)
+        copies.backup(path, copy)
+        assert await opened.settle(S, "1", AGENT, result="sent")
+    copies.restore(copy, path, by="ana")
+    async with gate(tmp_path, policy=policy) as opened:
+        again = await opened.judge(S, "1", "send", {"n": 1}, AGENT)
+        assert isinstance(again, Recorded)
+        assert again.unknown
+        assert isinstance(await opened.judge(S, "2", "read", {"n": 1}, AGENT, safe=True), Allow)
+        asked = await opened.judge(S, "3", "send", {"n": 2}, AGENT)
+        assert isinstance(asked, Ask)
+        await opened.operator.grant(asked.approval_id, decided_by="ana")
+        assert isinstance(await opened.judge(S, "3", "send", {"n": 2}, AGENT), Allow)
+    async with gate(tmp_path, policy=policy) as opened:
+        assert isinstance(await opened.judge(S, "3", "send", {"n": 2}, AGENT), Allow)
+        await intact(opened, S)
+
+
+@in_loop
+async def test_the_end_told_twice_begins_nothing(tmp_path: Path) -> None:
+    """Neither a second end nor a late outcome makes a fork of a session that has completed."""
+    async with gate(tmp_path) as opened:
+        assert isinstance(await opened.judge(S, "1", "note", {}, AGENT), Allow)
+        await opened.end(S, AGENT)
+        await opened.end(S, AGENT)
+        assert not await opened.settle(S, "1", AGENT, result="late")
+        assert [one.status for one in await opened.operator.executions()] == ["completed"]
+        assert isinstance(await opened.judge(S, "2", "note", {"n": 2}, AGENT), Allow)
+        await opened.end(S, AGENT)
+        assert not await opened.settle(S, "2", AGENT, result="late")
+        await opened.end(S, AGENT)
+        assert [one.idempotency_key for one in await opened.operator.executions()] == [f"{S}~2", S]
+
+
+@in_loop
+async def test_an_idle_session_that_waits_is_left_alone(tmp_path: Path) -> None:
+    """It does not count as completed, and its log does not grow with each look."""
+    async with gate(tmp_path) as opened:
+        asked = await opened.judge(S, "1", "pay", {"account": "a"}, AGENT)
+        assert isinstance(asked, Ask)
+        await opened.let_go(S, AGENT)
+        assert await opened.idle(seconds=-1) == 0
+        before = (await opened.operator.execution(S)).head_seq
+        assert await opened.idle(seconds=-1) == 0
+        assert (await opened.operator.execution(S)).head_seq == before
+        await opened.operator.deny(asked.approval_id, decided_by="ana")
+        assert await opened.idle(seconds=-1) == 1
+        assert (await opened.operator.execution(S)).status == "completed"
