@@ -25,8 +25,8 @@ _KEPT = {
     "SSL_CERT_DIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
 }  # fmt: skip
 _PREFIXES = ("REBUNO_", "XDG_", "PG", "LC_", "COVERAGE_")
-# `-P`: a folder that a host works in is no place to import from.
-_PYTHON = (sys.executable, "-P")
+# A folder that a host works in is no place to import from, nor is what its PYTHONPATH names.
+_PYTHON = (sys.executable, "-E", "-P")
 _RUN = "import sys; from rebuno_cli.main import main; sys.exit(main())"
 
 

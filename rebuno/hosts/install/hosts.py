@@ -161,7 +161,8 @@ def _line(planting: Planting) -> str:
 
     A shell of its own: that of the user may be fish or another one with other words.
     """
-    call = [str(planting.program), *planting.arguments]
+    # A relative folder in PYTHONPATH is the project's, whose modules could end the hook with 0 before it begins.
+    call = ["/usr/bin/env", "-u", "PYTHONPATH", "-u", "PYTHONHOME", str(planting.program), *planting.arguments]
     if planting.observe:
         return shlex.join(call)
     told = f"rebuno-hook is missing or was killed: the call was not judged and does not run. {planting.way_out}"
