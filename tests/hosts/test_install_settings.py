@@ -152,9 +152,10 @@ def test_what_is_planted_into_claude_code(one: Machine) -> None:
     }
     assert hooks["PreToolUse"][0]["matcher"] == "*"
     hook = hooks["PreToolUse"][0]["hooks"][0]
-    assert hook["command"] == str(one.program)
-    assert hook["args"][:2] == ["claude-code", "--note"]
-    assert "rebuno hook uninstall claude-code" in hook["args"][2]
+    assert hook["command"] == "/usr/bin/env"
+    assert hook["args"][:4] == ["-u", "PYTHONPATH", "-u", "PYTHONHOME"]
+    assert hook["args"][4:7] == [str(one.program), "claude-code", "--note"]
+    assert "rebuno hook uninstall claude-code" in hook["args"][7]
     assert hook["onFailure"] == "block"
     assert hook["timeout"] == 60
 
@@ -180,7 +181,7 @@ def test_a_question_that_is_held_open_gets_its_time(one: Machine) -> None:
         assert read.timeout == 360
     hook = value(one.settings("claude-code"))["hooks"]["PreToolUse"][0]["hooks"][0]
     assert hook["timeout"] == 360
-    assert hook["args"][1:3] == ["--timeout", "360"]
+    assert hook["args"][6:8] == ["--timeout", "360"]
     assert value(one.settings("gemini-cli"))["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"] == 360_000
 
 

@@ -7,9 +7,17 @@ import pytest
 
 from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.served import ServedStore
+from rebuno.kernel.core import stops
 from rebuno.model.clock import FixedClock
 from tests.kernel import served
 from tests.kernel.support import Opener, Play, in_memory, player
+
+
+@pytest.fixture(autouse=True)
+def stops_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is stopped is not read again in the middle of a scenario, however long it takes: a life that is lived twice
+    takes the same way."""
+    monkeypatch.setattr(stops, "FRESH", float("inf"))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

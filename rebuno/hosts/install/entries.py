@@ -37,6 +37,8 @@ def program(hook: Any) -> str | None:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
+    args = hook.get("args")
+    words += [word for word in args if isinstance(word, str)] if isinstance(args, list) else []
     return next((word for word in [command, *words] if PurePath(word).name == PROGRAM), None)
 
 

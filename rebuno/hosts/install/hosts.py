@@ -126,7 +126,8 @@ def _claude_settings(scope: Scope, here: Places) -> Path:
 
 def _claude_hook(planting: Planting, event: str) -> dict[str, Any]:
     # The host prints the whole call where it fails: the note is for the person who reads that.
-    call = {"command": str(planting.program), "args": [*planting.arguments, "--note", planting.way_out]}
+    command, *args = _call(planting)
+    call = {"command": command, "args": [*args, "--note", planting.way_out]}
     hook = {"type": "command", **call, "timeout": planting.timeout}
     return hook if planting.observe else hook | {"onFailure": "block"}
 
@@ -161,13 +162,17 @@ def _line(planting: Planting) -> str:
 
     A shell of its own: that of the user may be fish or another one with other words.
     """
-    # A relative folder in PYTHONPATH is the project's, whose modules could end the hook with 0 before it begins.
-    call = ["/usr/bin/env", "-u", "PYTHONPATH", "-u", "PYTHONHOME", str(planting.program), *planting.arguments]
+    call = _call(planting)
     if planting.observe:
         return shlex.join(call)
     told = f"rebuno-hook is missing or was killed: the call was not judged and does not run. {planting.way_out}"
     script = 't=$1; shift; "$@" || { [ $? -eq 2 ] || printf "%s\\n" "$t" >&2; exit 2; }'
     return shlex.join(["/bin/sh", "-c", script, "sh", told, *call])
+
+
+def _call(planting: Planting) -> list[str]:
+    # A relative folder in PYTHONPATH is the project's, whose modules could end the hook with 0 before it begins.
+    return ["/usr/bin/env", "-u", "PYTHONPATH", "-u", "PYTHONHOME", str(planting.program), *planting.arguments]
 
 
 def _folder(here: Places, variable: str, otherwise: str) -> Path:

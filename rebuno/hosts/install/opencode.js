@@ -7,7 +7,9 @@ const settings = __SETTINGS__
 const ask = (event) =>
   new Promise((resolve, reject) => {
     const fail = (why) => reject(new Error(`Rebuno gave no answer (${why}), so the call does not run. ${settings.wayOut}`))
-    const child = spawn(settings.program, settings.args, { stdio: ["pipe", "pipe", "pipe"] })
+    // A relative folder in PYTHONPATH is the project's, whose modules could end the hook before it begins.
+    const { PYTHONPATH, PYTHONHOME, ...env } = process.env
+    const child = spawn(settings.program, settings.args, { stdio: ["pipe", "pipe", "pipe"], env })
     const late = setTimeout(() => child.kill("SIGKILL"), settings.timeout)
     let [out, said] = ["", ""]
     child.stdout.setEncoding("utf8").on("data", (text) => (out += text))
