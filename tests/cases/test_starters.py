@@ -139,7 +139,10 @@ def test_an_argument_that_no_rule_names(bundle: str, target: str, args: dict[str
     """S19: the call alone runs, and with one more argument it does not."""
 
     def verdict(given: dict[str, Any]) -> str:
-        return starter(bundle).decide(read_submission(given).facts()).verdict.value
+        facts = read_submission(given).facts()
+        # The coding bundle works in the folder of its session.
+        facts.workdir = "/work/app"
+        return starter(bundle).decide(facts).verdict.value
 
     call = {"target": target, "input": INPUT}
     assert verdict({**call, "args": args}) == "allow"

@@ -89,7 +89,7 @@ async def test_a_step_that_is_held_back_on_the_short_way_is_told(
             await held(kernel, "run")
         assert ran == []
         await kernel.operator.lift(made.id, by="ana")
-        stops.of(kernel._core.store).read_at = float("-inf")
+        stops.of(kernel._core.store).due = float("-inf")
         assert (await running).status == "completed"
         assert ran == ["calc"]
         assert len((await kernel.operator.story("run")).kept_out) == 1

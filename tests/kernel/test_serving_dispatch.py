@@ -276,7 +276,8 @@ def test_an_agent_that_is_at_work_keeps_what_it_did_not_acknowledge(serve: Scena
         for n in range(before):
             await until(w, await w.run(), DispatchState.QUEUED)
             w.answers = at_last if n + 1 == before else None
-            w.clock.advance(60)
+            # Longer than any pause before the next try.
+            w.clock.advance(600)
         run = await w.run()
         await run.submit()
         working.set()

@@ -197,9 +197,7 @@ async def foresee(attempt: "Attempt", step: Identified) -> Foreseen | None:
 
 # What explains decisions is imported where one is to be explained: it is a tenth of all that is imported.
 def told_doubt(policy: Policy, facts: Facts, decision: Decision) -> str:
-    """As `doubt_of`; empty where nothing was in doubt."""
-    if not facts.doubted:
-        return ""
+    """As `doubt_of`, of facts that were in doubt."""
     from rebuno.policy import doubt_of
 
     return doubt_of(policy, facts, decision)
@@ -213,7 +211,7 @@ def _shadow_verdicts(policy: Policy, facts: Facts) -> Sequence[dict[str, Any]]:
 
 def _foreseen(policy: Policy, facts: Facts, history: History, count: int) -> Foreseen:
     decision = policy.decide(facts)
-    doubt = told_doubt(policy, facts, decision)
+    doubt = told_doubt(policy, facts, decision) if facts.doubted else ""
     asks = decision.verdict is Verdict.APPROVAL
     layers = tuple([layer.decide(facts) for layer in policy.layers]) if asks else ()
     shadow = _shadow_verdicts(policy, facts) if policy.shadows else ()

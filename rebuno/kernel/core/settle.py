@@ -4,6 +4,7 @@ state that the step can be in; the README beside this file shows it with what ea
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from time import monotonic
 from typing import Final
 
 import uuid_utils
@@ -45,8 +46,12 @@ class State(StrEnum):
 
 def settle(attempt: Attempt, step: Identified, known: StepRow | None, decision: Decision) -> Routed | Need:
     """What a step comes to: `known` is its row (None: it is new), `decision` what today's bundle says of it."""
-    if decision.verdict is not Verdict.DENY and (held := held_back(attempt, step, known)) is not None:
-        return held
+    standing = attempt.standing
+    # Looked at here, for nothing is stopped as a rule.
+    if (standing.stops or monotonic() >= standing.due) and decision.verdict is not Verdict.DENY:
+        held = held_back(attempt, step, known)
+        if held is not None:
+            return held
     if known is None:
         return _settle_new(attempt, step, decision)
     if step.idempotency is Idempotency.ONCE and known.idempotency is not Idempotency.ONCE:

@@ -27,16 +27,16 @@ LOOK: Final = 1.0
 
 @dataclass(slots=True, weakref_slot=True)
 class StandingStops:
-    """What is stopped in a store, and whether it was restored from a copy, as this process read it last; `read_at` is
-    on the monotonic clock."""
+    """What is stopped in a store, and whether it was restored from a copy, as this process read it last. From
+    `due` on, on the monotonic clock, it must be read anew."""
 
     stops: tuple[StopRow, ...] = ()
     restored: Restoration | None = None
-    read_at: float = float("-inf")
+    due: float = float("-inf")
 
     def fresh(self) -> bool:
         """Whether it was read a moment ago."""
-        return monotonic() - self.read_at < FRESH
+        return monotonic() < self.due
 
 
 _known: WeakKeyDictionary[Store, StandingStops] = WeakKeyDictionary()
@@ -57,12 +57,12 @@ async def look(store: Store) -> None:
         began = monotonic()
         standing.stops = tuple(await store.stops())
         standing.restored = await store.restored()
-        standing.read_at = began
+        standing.due = began + FRESH
 
 
 def forget(store: Store) -> None:
     """Has all of it read anew: this process has changed it."""
-    of(store).read_at = float("-inf")
+    of(store).due = float("-inf")
 
 
 @dataclass(slots=True)

@@ -75,7 +75,7 @@ def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Rout
     # 1. the compiled policy, always: for a step that is new, and for one that is replayed
     decision = attempt.policy.decide(looked_at) if isinstance(looked_at, Facts) else looked_at
     if isinstance(looked_at, Facts):
-        step.doubt = heavy.told_doubt(attempt.policy, looked_at, decision)
+        step.doubt = heavy.told_doubt(attempt.policy, looked_at, decision) if looked_at.doubted else ""
     if known is None and attempt.policy.shadows:
         step.shadow = heavy.shadow_of(attempt.policy, step, looked_at)
     # 2. the journal: a row for each state that the step can be in
