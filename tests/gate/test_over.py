@@ -1,7 +1,11 @@
 """Sessions that have ended, wait, or come from a copy of their store."""
 
+import asyncio
 from pathlib import Path
 
+import pytest
+
+from rebuno.errors import ValidationError
 from rebuno.gate import Allow, Ask, Recorded
 from rebuno.journal.sqlite import copies
 from tests.embedded.support import in_loop
@@ -64,3 +68,15 @@ async def test_an_idle_session_that_waits_is_left_alone(tmp_path: Path) -> None:
         await opened.operator.deny(asked.approval_id, decided_by="ana")
         assert await opened.idle(seconds=-1) == 1
         assert (await opened.operator.execution(S)).status == "completed"
+
+
+@in_loop
+async def test_a_session_is_not_its_own_parent(tmp_path: Path) -> None:
+    """It says so, and the session can be used all the same; so can two that name each other."""
+    async with gate(tmp_path) as opened, asyncio.timeout(30):
+        with pytest.raises(ValidationError, match="its own parent"):
+            await opened.start(S, AGENT, parent=S, parent_call="1")
+        assert isinstance(await opened.judge(S, "1", "note", {}, AGENT), Allow)
+        await asyncio.gather(opened.start("a", AGENT, parent="b"), opened.start("b", AGENT, parent="a"))
+        assert isinstance(await opened.judge("a", "1", "note", {}, AGENT), Allow)
+        assert isinstance(await opened.judge("b", "1", "note", {}, AGENT), Allow)
