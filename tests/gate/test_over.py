@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rebuno.errors import ValidationError
-from rebuno.gate import Allow, Ask, Recorded
+from rebuno.gate import Allow, Ask, Deny, Recorded
 from rebuno.journal.sqlite import copies
 from tests.embedded.support import in_loop
 from tests.gate.test_gate import AGENT, S, gate, intact
@@ -80,3 +80,30 @@ async def test_a_session_is_not_its_own_parent(tmp_path: Path) -> None:
         await asyncio.gather(opened.start("a", AGENT, parent="b"), opened.start("b", AGENT, parent="a"))
         assert isinstance(await opened.judge("a", "1", "note", {}, AGENT), Allow)
         assert isinstance(await opened.judge("b", "1", "note", {}, AGENT), Allow)
+
+
+@in_loop
+async def test_a_call_that_was_let_in_is_held_against_todays_rules(tmp_path: Path) -> None:
+    """The same call asked again after the policy became stricter, or was enforced, is refused; how it ended is kept."""
+    easy = 'bundle all\nrule all { allow tool "*" }\ndefault deny\n'
+    async with gate(tmp_path, policy=easy) as opened:
+        for tool in ("fetch", "delete", "pay"):
+            assert isinstance(await opened.judge(S, tool, tool, {"account": "a"}, AGENT), Allow)
+    async with gate(tmp_path, observe=True) as opened:
+        assert isinstance(await opened.judge(S, "seen", "delete", {"n": 1}, AGENT), Allow)
+        assert isinstance(await opened.judge(S, "delete", "delete", {"account": "a"}, AGENT), Allow)
+    async with gate(tmp_path) as opened:
+        assert isinstance(await opened.judge(S, "fetch", "fetch", {"account": "a"}, AGENT), Allow)
+        for call_id, args, said in (
+            ("delete", {"account": "a"}, "no rule allows it"),
+            ("seen", {"n": 1}, "no rule allows it"),
+        ):
+            denied = await opened.judge(S, call_id, "delete", args, AGENT)
+            assert isinstance(denied, Deny)
+            assert denied.reason == said
+        unasked = await opened.judge(S, "pay", "pay", {"account": "a"}, AGENT)
+        assert isinstance(unasked, Deny)
+        assert (unasked.rule_id, "approve" in unasked.reason) == ("pay", True)
+        assert isinstance(await opened.judge(S, "pay again", "pay", {"account": "a"}, AGENT), Ask)
+        assert await opened.settle(S, "delete", AGENT, result="deleted before")
+        await intact(opened, S)
