@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.errors import NotJSON, ValidationError
 from rebuno.journal.chain import event_hash
@@ -13,6 +13,8 @@ from rebuno.model.identity import canonical, parse
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+_EVENT: Final = frozenset(("kind", "execution", "seq", "type", "payload", "occurred_at", "previous", "hash"))
 
 
 @dataclass(slots=True)
@@ -31,7 +33,10 @@ class Checked:
 class _Told:
     seq: int
     hash: bytes
+    # Events since its last head.
     open: int = field(default=0)
+    # How far it had come where a stream began anew in the same file, until that has come as far again.
+    before: tuple[int, bytes] | None = None
 
 
 def check(lines: Iterable[str], key: "Ed25519PublicKey | None") -> Checked:
@@ -58,18 +63,26 @@ def check(lines: Iterable[str], key: "Ed25519PublicKey | None") -> Checked:
         if fault:
             found.fault = f"line {number}: {fault}"
             break
+    if not found.fault and not found.heads:
+        found.fault = "it holds no head, which proves nothing"
+    if not found.fault:
+        found.fault = next((_behind(name, log) for name, log in logs.items() if log.before), "")
     found.executions = len(logs)
     found.unsigned = sum(log.open for log in logs.values())
     return found
 
 
 def _event(line: dict[str, Any], logs: dict[str, _Told]) -> str:
-    execution, seq, previous = str(line["execution"]), int(line["seq"]), bytes.fromhex(line["previous"])
+    if line.keys() != _EVENT or type(line["seq"]) is not int:
+        return "it has other fields than an event of an audit stream"
+    execution, seq, previous = str(line["execution"]), line["seq"], bytes.fromhex(line["previous"])
     log = logs.get(execution)
-    if log is None:
+    if log is None or seq <= log.seq:
         if seq == 1 and any(previous):
             return f"event 1 of execution `{execution}` follows another one"
-        log = logs[execution] = _Told(seq - 1, previous)
+        # A stream that was begun anew, as after a restart, may say again what stands in this file.
+        before = None if log is None else max(log.before or (0, b""), (log.seq, log.hash))
+        log = logs[execution] = _Told(seq - 1, previous, before=before)
     if seq != log.seq + 1:
         return f"event {log.seq + 1} of execution `{execution}` is missing, event {seq} follows"
     if previous != log.hash:
@@ -78,7 +91,16 @@ def _event(line: dict[str, Any], logs: dict[str, _Told]) -> str:
     if hash != bytes.fromhex(line["hash"]):
         return f"event {seq} of execution `{execution}` does not fit its hash: it was changed"
     log.seq, log.hash, log.open = seq, hash, log.open + 1
+    if log.before is not None and log.before[0] == seq:
+        if log.before[1] != hash:
+            return f"event {seq} of execution `{execution}` is not the one that stands in this file before"
+        log.before = None
     return ""
+
+
+def _behind(execution: str, log: _Told) -> str:
+    assert log.before is not None
+    return f"execution `{execution}` ends at event {log.seq}, and had come to event {log.before[0]} before in this file"
 
 
 def _head(line: dict[str, Any], logs: dict[str, _Told], key: "Ed25519PublicKey | None", before: str) -> str:
@@ -88,6 +110,8 @@ def _head(line: dict[str, Any], logs: dict[str, _Told], key: "Ed25519PublicKey |
     # A stream that was begun anew, as after a restart, has no head before.
     if line["before"] not in ("", before):
         return "a head before this one was left out or changed"
+    if line["first"] != log.seq - log.open + 1:
+        return f"events of execution `{execution}` before event {log.seq - log.open + 1} were left out"
     if key is not None and (fault := _signature(line, key)):
         return fault
     log.open = 0

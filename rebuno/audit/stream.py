@@ -24,8 +24,9 @@ class AuditStream:
     """Writes each event once, and after the events of an execution its head, which `key` signs (None: nobody does).
 
     A line is a JSON object. `{"kind": "event", "execution", "seq", "type", "payload", "occurred_at", "previous",
-    "hash"}`: one event, with the hash before it. `{"kind": "head", "execution", "agent", "seq", "hash", "signed_at",
-    "before", "key", "signature"}`: how far the execution had come. `before` is the SHA-256 of the head line before it
+    "hash"}`: one event, with the hash before it. `{"kind": "head", "execution", "agent", "first", "seq", "hash",
+    "signed_at", "before", "key", "signature"}`: how far the execution had come, and the first event that was written
+    since its head before, so that none can be left out in front. `before` is the SHA-256 of the head line before it
     in this stream (empty in the first), so that no head can be left out; `signature` is over the canonical JSON of the
     rest, in base64.
     """
@@ -61,7 +62,7 @@ class AuditStream:
         return sorted(found, key=lambda row: (row.updated_at, row.id))
 
     async def _of(self, row: ExecutionRow, since: float) -> AsyncIterator[dict[str, Any]]:
-        seq, told = self._seen.get(row.id, 0), 0
+        seq, first = self._seen.get(row.id, 0), 0
         previous = START
         if seq:
             last = await self._store.events_at(row.id, (seq,))
@@ -72,8 +73,8 @@ class AuditStream:
         while page := await self._store.events(row.id, after=seq):
             for event in page:
                 # Of an execution, a log without a gap: from the first event in time on.
-                if told or self._seen.get(row.id) or from_rfc3339(event.occurred_at) >= since:
-                    told += 1
+                if first or self._seen.get(row.id) or from_rfc3339(event.occurred_at) >= since:
+                    first = first or event.event_seq
                     yield {
                         "kind": "event",
                         "execution": row.id,
@@ -86,14 +87,15 @@ class AuditStream:
                     }
                 seq, previous = event.event_seq, event.hash
         self._seen[row.id] = seq
-        if told:
-            yield self._head(row, seq, previous)
+        if first:
+            yield self._head(row, first, seq, previous)
 
-    def _head(self, row: ExecutionRow, seq: int, hash: bytes) -> dict[str, Any]:
+    def _head(self, row: ExecutionRow, first: int, seq: int, hash: bytes) -> dict[str, Any]:
         head: dict[str, Any] = {
             "kind": "head",
             "execution": row.id,
             "agent": row.agent_id,
+            "first": first,
             "seq": seq,
             "hash": hash.hex(),
             "signed_at": rfc3339(self._store.now()),

@@ -272,7 +272,15 @@ class Gate:
         _check("session", session)
         _check("agent", agent)
         key = (agent, session)
+        if parent == session:
+            raise ValidationError(f"the session `{session[:80]}` is named as its own parent")
         self._seen[key] = time.monotonic()
+        begun_by = step = ""
+        if parent:
+            # Before the lock is taken: two sessions that name each other would wait for one another.
+            outer = await self._open(parent, agent)
+            begun_by = outer.id if isinstance(outer, ExecutionRow) else outer.execution.id
+            step = outer.step_of(parent_call) if isinstance(outer, HostSession) and parent_call else ""
 
         async def alone() -> HostSession | ExecutionRow:
             async with self._lock(key):
@@ -280,8 +288,8 @@ class Gate:
                     key,
                     request=request,
                     workdir=workdir,
-                    parent=parent,
-                    parent_call=parent_call,
+                    parent=begun_by,
+                    parent_step=step,
                     goes_on=goes_on,
                 )
 
@@ -298,7 +306,7 @@ class Gate:
         request: str | None = None,
         workdir: str = "",
         parent: str = "",
-        parent_call: str = "",
+        parent_step: str = "",
         goes_on: bool = True,
     ) -> HostSession | ExecutionRow:
         held = self._sessions.get(key)
@@ -310,19 +318,14 @@ class Gate:
             with suppress(StoreError, LeaseSuperseded, Terminated):
                 await held.let_go()
         agent, session = key
-        begun_by = step = ""
-        if parent:
-            outer = await self._open(parent, agent)
-            begun_by = outer.id if isinstance(outer, ExecutionRow) else outer.execution.id
-            step = outer.step_of(parent_call) if isinstance(outer, HostSession) and parent_call else ""
         opened = await open_session(
             self._kernel,
             agent_id=agent,
             name=session,
             input={"request": request or ""},
             workdir=workdir,
-            parent=begun_by,
-            parent_step=step,
+            parent=parent,
+            parent_step=parent_step,
             observe=self.observe,
             goes_on=goes_on,
         )

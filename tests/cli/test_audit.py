@@ -173,3 +173,36 @@ def test_keys_that_cannot_be_used(folder: Path) -> None:
     ran = checked(folder, signed, "--key", "audit.key.pub")
     assert (ran.code, "and not by this one" in ran.out) == (1, True)
     assert checked(folder, found, "--key", "text").code == 3
+
+
+@pytest.mark.parametrize("left_out", [1, 2])
+def test_events_left_out_in_front_are_noticed(folder: Path, left_out: int) -> None:
+    """A head says where the events before it begin, also those of a stream that begins in the middle of a log."""
+    ran = checked(folder, lines(folder, "--key", "audit.key")[left_out:], "--key", "audit.key.pub")
+    assert (ran.code, "were left out" in ran.out) == (1, True)
+
+
+def test_a_file_without_heads_is_not_sound(folder: Path) -> None:
+    """Nothing is signed there, so nothing is said to be."""
+    ran = checked(folder, [], "--key", "audit.key.pub")
+    assert (ran.code, "no head" in ran.out, "sound" in ran.out) == (1, True, False)
+
+
+@pytest.mark.parametrize("more", [{"approved_by": "alice"}, {"seq": "1"}, {"seq": True}])
+def test_an_event_has_its_fields_and_no_others(folder: Path, more: dict[str, object]) -> None:
+    """What no hash covers could be added by anybody."""
+    first, *rest = lines(folder, "--key", "audit.key")
+    ran = checked(folder, [json.dumps({**json.loads(first), **more}), *rest], "--key", "audit.key.pub")
+    assert (ran.code, "other fields" in ran.out) == (1, True)
+
+
+def test_a_stream_that_was_begun_anew_in_the_same_file_is_sound(folder: Path) -> None:
+    """As after a restart of the service that appends to the file; the second telling must come as far as the first, and
+    tell the same."""
+    found = lines(folder, "--key", "audit.key")
+    again = checked(folder, found + found, "--key", "audit.key.pub")
+    assert (again.code, "sound, signed" in again.out) == (0, True), again.out
+    shorter = lines(folder, "--key", "audit.key")
+    del shorter[next(i for i, line in enumerate(shorter) if '"head"' in line) + 1 :]
+    shorter = [line for line in shorter if '"head"' not in line][:-1]
+    assert checked(folder, found + shorter, "--key", "audit.key.pub").code == 1

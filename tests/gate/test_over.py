@@ -1,8 +1,12 @@
 """Sessions that have ended, wait, or come from a copy of their store."""
 
+import asyncio
 from pathlib import Path
 
-from rebuno.gate import Allow, Ask, Recorded
+import pytest
+
+from rebuno.errors import ValidationError
+from rebuno.gate import Allow, Ask, Deny, Recorded
 from rebuno.journal.sqlite import copies
 from tests.embedded.support import in_loop
 from tests.gate.test_gate import AGENT, S, gate, intact
@@ -64,3 +68,42 @@ async def test_an_idle_session_that_waits_is_left_alone(tmp_path: Path) -> None:
         await opened.operator.deny(asked.approval_id, decided_by="ana")
         assert await opened.idle(seconds=-1) == 1
         assert (await opened.operator.execution(S)).status == "completed"
+
+
+@in_loop
+async def test_a_session_is_not_its_own_parent(tmp_path: Path) -> None:
+    """It says so, and the session can be used all the same; so can two that name each other."""
+    async with gate(tmp_path) as opened, asyncio.timeout(30):
+        with pytest.raises(ValidationError, match="its own parent"):
+            await opened.start(S, AGENT, parent=S, parent_call="1")
+        assert isinstance(await opened.judge(S, "1", "note", {}, AGENT), Allow)
+        await asyncio.gather(opened.start("a", AGENT, parent="b"), opened.start("b", AGENT, parent="a"))
+        assert isinstance(await opened.judge("a", "1", "note", {}, AGENT), Allow)
+        assert isinstance(await opened.judge("b", "1", "note", {}, AGENT), Allow)
+
+
+@in_loop
+async def test_a_call_that_was_let_in_is_held_against_todays_rules(tmp_path: Path) -> None:
+    """The same call asked again after the policy became stricter, or was enforced, is refused; how it ended is kept."""
+    easy = 'bundle all\nrule all { allow tool "*" }\ndefault deny\n'
+    async with gate(tmp_path, policy=easy) as opened:
+        for tool in ("fetch", "delete", "pay"):
+            assert isinstance(await opened.judge(S, tool, tool, {"account": "a"}, AGENT), Allow)
+    async with gate(tmp_path, observe=True) as opened:
+        assert isinstance(await opened.judge(S, "seen", "delete", {"n": 1}, AGENT), Allow)
+        assert isinstance(await opened.judge(S, "delete", "delete", {"account": "a"}, AGENT), Allow)
+    async with gate(tmp_path) as opened:
+        assert isinstance(await opened.judge(S, "fetch", "fetch", {"account": "a"}, AGENT), Allow)
+        for call_id, args, said in (
+            ("delete", {"account": "a"}, "no rule allows it"),
+            ("seen", {"n": 1}, "no rule allows it"),
+        ):
+            denied = await opened.judge(S, call_id, "delete", args, AGENT)
+            assert isinstance(denied, Deny)
+            assert denied.reason == said
+        unasked = await opened.judge(S, "pay", "pay", {"account": "a"}, AGENT)
+        assert isinstance(unasked, Deny)
+        assert (unasked.rule_id, "approve" in unasked.reason) == ("pay", True)
+        assert isinstance(await opened.judge(S, "pay again", "pay", {"account": "a"}, AGENT), Ask)
+        assert await opened.settle(S, "delete", AGENT, result="deleted before")
+        await intact(opened, S)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, ValidationError
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, ExecutionRow, NewEvent, StepRow, StepWrite
 from rebuno.kernel.core import events as new_event
-from rebuno.kernel.core import stops
+from rebuno.kernel.core import heavy, stops
 from rebuno.kernel.core.append import append
 from rebuno.kernel.core.effects import Effects, Identified, Need
 from rebuno.kernel.core.identify import identified_as, identify
@@ -25,9 +25,12 @@ from rebuno.model.answer import Answer, AnswerKind, Submission
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, StepStatus
+from rebuno.policy import Facts
 
 T = TypeVar("T")
 
+# Of a call that was let in before without a person.
+_NOT_ASKED: Final = "a person must approve it by today's policy, and none was asked"
 _WAITS: Final = (StepStatus.AWAITING, StepStatus.ALLOWED)
 
 
@@ -156,7 +159,8 @@ class HostSession:
                 await self._unknown(known)
                 ended = await attempt.store.step(known.step_id)
                 return Judged(Answer(AnswerKind.REPLAY, known.step_id, error=ended.error), ended)
-            return Judged(Answer(AnswerKind.PROCEED, known.step_id, rule_id=known.rule_id), known)
+            refused = await self._refused_today(known)
+            return Judged(refused or Answer(AnswerKind.PROCEED, known.step_id, rule_id=known.rule_id), known)
         else:
             step = identified_as(known)
         answer = await self._answered(step, known, call_id, raw)
@@ -167,6 +171,22 @@ class HostSession:
             self._calls = {call: step_id for call, step_id in self._calls.items() if step_id != answer.step_id}
         self._calls[call_id] = answer.step_id
         return Judged(answer, await attempt.store.step(answer.step_id), attempt.approvals.get(answer.approval_id))
+
+    async def _refused_today(self, known: StepRow) -> Answer | None:
+        """The denial of a call that was let in, and that today's rules would not let in; None where they would. Its
+        step stays as it is: whether it runs only its host knows, and it may still tell how it ended."""
+        attempt = self.attempt
+        if attempt.observes:
+            return None
+        step = identified_as(known)
+        while isinstance(looked_at := heavy.facts_of(attempt, step, known), Need):
+            await looked_at.meet(attempt)
+            attempt.check()
+        decision = attempt.policy.decide(looked_at) if isinstance(looked_at, Facts) else looked_at
+        if decision.verdict is Verdict.ALLOW or (decision.verdict is Verdict.APPROVAL and known.approval_id):
+            return None
+        reason = decision.reason if decision.verdict is Verdict.DENY else _NOT_ASKED
+        return Answer(AnswerKind.DENIED, known.step_id, reason=reason, rule_id=decision.rule_id)
 
     async def _started_before_restore(self, known: StepRow) -> bool:
         """Whether a call that may not run twice was started before the store was restored from a copy: it may have
