@@ -406,7 +406,7 @@ def _failed(whole: History) -> list[Evidence]:
     last = {one.step: one for one in whole.evidence if one.step and not one.approved}
     end = whole.evidence[-1].seq + 1 if whole.evidence else 0
     return [
-        Evidence(end, one.kind, one.target, one.args, status=FAILED, step=one.step)
+        Evidence(end, one.kind, one.target, one.args, status=FAILED, step=one.step, definition=one.definition)
         for one in last.values()
         if one.status is STARTED
     ]
