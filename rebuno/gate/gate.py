@@ -72,11 +72,11 @@ class Gate:
         """Begins a session, or takes it up again where it stood; a second time it changes nothing.
 
         A new one gets the input `{"request": request}` and works in the folder `workdir`. `parent` is the session whose
-        call `parent_call` began it, of the same agent: what it was given is then not a person's word. With `resumed`
-        the program has begun anew: nobody knows how the calls ended that were running.
+        call `parent_call` began it, of the same agent: what it was given is then not a person's word. A parent that is
+        new begins too. With `resumed` the program has begun anew: nobody knows how the calls ended that were running.
 
         Raises:
-            ValidationError: a name is malformed, or there is no such parent.
+            ValidationError: a name is malformed, or the session is its own parent.
             ExecutionExpired: retention took the session.
         """
         opened = await self._open(

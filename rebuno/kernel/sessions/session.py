@@ -149,9 +149,9 @@ class HostSession:
         if known is not None:
             _check_same(known, submission, call_id)
         else:
-            known = waiting_twin(
-                attempt, submission.kind, submission.target, identity.args_hash(submission.args)
-            )  # a call that was refused until a person answers comes again under another id
+            # A call that was refused until a person answers comes again under another id.
+            args_hash = identity.args_hash(submission.args)
+            known = waiting_twin(attempt, submission.kind, submission.target, args_hash)
         if known is None:
             step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
         elif known.status is StepStatus.EXECUTING:
