@@ -49,8 +49,9 @@ STEPS: Final = [
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_a_case_has_its_tests(case: dict[str, Any]) -> None:
-    """By name, in this file."""
-    here = set(re.findall(r"^(?:async )?def (test_\w+)", Path(__file__).read_text(encoding="utf-8"), re.MULTILINE))
+    """By name, in this file or one beside it."""
+    text = "".join(file.read_text(encoding="utf-8") for file in sorted(HERE.glob("test_field*.py")))
+    here = set(re.findall(r"^(?:async )?def (test_\w+)", text, re.MULTILINE))
     assert case["tests"]
     assert set(case["tests"]) <= here
 
