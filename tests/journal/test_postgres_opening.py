@@ -11,7 +11,9 @@ from rebuno.errors import SchemaTooNew, StoreError, StoreReadOnly, StoreUnreacha
 from rebuno.journal.migrate import migrations
 from rebuno.journal.opening import open_store
 from rebuno.journal.postgres import PostgresStore
+from rebuno.journal.postgres.connection import connect, migrate, target
 from rebuno.journal.sqlite import SQLiteStore
+from rebuno.journal.stops import StopRow
 from tests.journal.builders import approval, asking, batch, event, execution, in_loop, started, starting, step, written
 from tests.postgres.server import Server, database, named
 
@@ -92,6 +94,58 @@ def test_a_newer_schema_is_refused(postgres: str) -> None:
     error = refused(postgres)
     assert isinstance(error, SchemaTooNew)
     assert (error.found, error.known) == (99, len(migrations("rebuno.journal.postgres")))
+
+
+def test_an_earlier_version_starts_beside_a_newer_one(postgres: str) -> None:
+    """Migrations only add since the second, so one that knows less is not refused; nor is this one, on a store that has
+    what it does not know."""
+    asyncio.run(opened_once(postgres))
+    known = migrations("rebuno.journal.postgres")
+    to = target(postgres, 10.0, 2.0)
+    with connect(to) as connection:
+        migrate(connection, to, create=False, known=known[:2])
+        connection.execute("INSERT INTO rebuno.schema_additions (number) VALUES (99)")
+    asyncio.run(opened_once(postgres))
+
+
+@pytest.mark.parametrize("write", ["a stop", "a restoration"])
+def test_an_earlier_version_is_refused_where_it_would_disobey(postgres: str, write: str) -> None:
+    """It knows no stops, and asks nobody in a copy; this version goes on."""
+
+    async def body() -> None:
+        store = await PostgresStore.open(postgres)
+        if write == "a stop":
+            await store.add_stop(StopRow("s1", "", "", "too fast", "ana", 1.0))
+        else:
+            await store.mark_restored("ana")
+        await store.close()
+        await opened_once(postgres)
+
+    asyncio.run(body())
+    known = migrations("rebuno.journal.postgres")
+    to = target(postgres, 10.0, 2.0)
+    with connect(to) as connection:
+        migrate(connection, to, create=False, known=known[:5])
+        with pytest.raises(SchemaTooNew) as caught:
+            migrate(connection, to, create=False, known=known[:4])
+    assert (caught.value.found, caught.value.known) == (5, 4)
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_a_store_of_an_earlier_version_is_brought_up_to_date(postgres: str, number: int) -> None:
+    """In the way that its version noted its migrations, all in one place."""
+    known = migrations("rebuno.journal.postgres")
+    to = target(postgres, 10.0, 2.0)
+    with connect(to) as connection:
+        connection.execute("CREATE SCHEMA rebuno")
+        connection.execute("CREATE TABLE rebuno.schema_version (number bigint NOT NULL PRIMARY KEY)")
+        for migration in known[:number]:
+            connection.execute(migration.sql)
+            connection.execute("INSERT INTO rebuno.schema_version (number) VALUES (%s)", [migration.number])
+    asyncio.run(opened_once(postgres))
+    with psycopg.connect(postgres) as connection:
+        assert connection.execute("SELECT max(number) FROM rebuno.schema_version").fetchone() == (max(2, number),)
+        assert connection.execute("SELECT max(number) FROM rebuno.schema_additions").fetchone() == (len(known),)
 
 
 async def opened_once(url: str, **options: Any) -> None:

@@ -1,5 +1,8 @@
 """Opens connections and checks the server: its settings, its permissions, its schema version."""
 
+import random
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -7,13 +10,18 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from rebuno.errors import SchemaTooNew, StoreError, StoreReadOnly, StoreUnreachable
-from rebuno.journal.migrate import migrations
-from rebuno.journal.postgres.failures import lost, typed, unreachable
+from rebuno.journal.migrate import Migration, migrations
+from rebuno.journal.postgres.failures import conflict, lost, typed, unreachable
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
 
 OLDEST_SERVER: Final = 14
 _MIGRATIONS: Final = migrations(__package__)
+# INVARIANT: later migrations only add, so that a version that knows this one works on the store, and starts on it
+# again, beside newer ones. What it would disobey raises what a version must know, in the statement that writes it:
+# `add-stop` in `facts.sql`.
+_ONLY_ADDED_SINCE: Final = 2
+_FIRST_PAUSE: Final = 0.05
 # A server that does not answer at all is given up after so many seconds; a URL may say otherwise.
 _CONNECT_SECONDS: Final = 10
 # For how long a server may owe an answer, besides what a statement may wait for a lock, in seconds.
@@ -144,39 +152,68 @@ def clock(connection: PreparedConnection) -> float:
     return float(row[0])
 
 
-def migrate(connection: PreparedConnection, to: Target, *, create: bool) -> None:
-    """Brings the schema up to date, or makes it where there is none and `create` allows it. Blocks.
+def migrate(
+    connection: PreparedConnection, to: Target, *, create: bool, known: Sequence[Migration] = _MIGRATIONS
+) -> None:
+    """Brings the schema up to the `known` migrations, or makes it where there is none and `create` allows it. Blocks.
 
     Raises:
-        SchemaTooNew, StoreUnreachable, StoreReadOnly, StoreError: nothing was changed.
+        SchemaTooNew, StoreUnreachable, StoreReadOnly, StoreBusy, StoreError: nothing was changed.
     """
+    pause, until = _FIRST_PAUSE, time.monotonic() + to.patience
+    while True:
+        try:
+            return _migrate(connection, to, known, create=create)
+        except psycopg.Error as error:
+            if lost(error):
+                raise unreachable(error, to.name) from None
+            # A replica at work locks several tables, and one of the two gives way.
+            if not conflict(error) or time.monotonic() >= until:
+                raise typed(error, to.name) from error
+        time.sleep(pause * random.uniform(0.5, 1.0))
+        pause *= 2
+
+
+def _migrate(connection: PreparedConnection, to: Target, known: Sequence[Migration], *, create: bool) -> None:
+    found = _schema(connection)
+    if found.applied == 0 and not create:
+        raise StoreUnreachable(f"there is no store at `{to.name}`; check the database's name", path=to.name)
+    if found.needed > len(known):
+        raise SchemaTooNew(found=found.needed, known=len(known), path=to.name)
+    if found.applied >= len(known):
+        return
+    # It takes as long as it takes: there may be much to go through.
+    connection.bound, bound = None, connection.bound
     try:
-        found = _version(connection)
-        if found == 0 and not create:
-            raise StoreUnreachable(f"there is no store at `{to.name}`; check the database's name", path=to.name)
-        if found > len(_MIGRATIONS):
-            raise SchemaTooNew(found=found, known=len(_MIGRATIONS), path=to.name)
-        if found == len(_MIGRATIONS):
-            return
-        # It takes as long as it takes: there may be much to go through.
-        connection.bound, bound = None, connection.bound
         with connection.transaction():
             connection.execute(SQL["schema-lock"])
-            connection.execute(SQL["schema-make"])
             # Another process may have been faster.
-            for migration in _MIGRATIONS[_version(connection) :]:
+            found = _schema(connection)
+            if found.applied:
+                connection.execute(SQL["schema-quiet"])
+            connection.execute(SQL["schema-make"])
+            for migration in known[found.applied :]:
                 connection.execute(migration.sql)
-                connection.execute(SQL["schema-applied"], {"number": migration.number})
+                note = "schema-applied" if migration.number <= _ONLY_ADDED_SINCE else "schema-added-to"
+                connection.execute(SQL[note], {"number": migration.number})
+    finally:
         connection.bound = bound
-    except psycopg.Error as error:
-        if lost(error):
-            raise unreachable(error, to.name) from None
-        raise typed(error, to.name) from error
 
 
-def _version(connection: PreparedConnection) -> int:
-    exists = connection.execute(SQL["schema-exists"]).fetchone()
-    if exists is None or not exists[0]:
-        return 0
-    row = connection.execute(SQL["schema-version"]).fetchone()
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The newest migration of a store, and the newest that a version must know to work on it; 0 where there is none."""
+
+    applied: int
+    needed: int
+
+
+def _schema(connection: PreparedConnection) -> Schema:
+    exists, adds = connection.execute(SQL["schema-exists"]).fetchone() or (False, False)
+    needed = _newest(connection, "schema-version") if exists else 0
+    return Schema(max(needed, _newest(connection, "schema-added") if adds else 0), needed)
+
+
+def _newest(connection: PreparedConnection, query: str) -> int:
+    row = connection.execute(SQL[query]).fetchone()
     return 0 if row is None or row[0] is None else int(row[0])

@@ -25,7 +25,8 @@ FROM rebuno.turns WHERE execution_id = %(id)s ORDER BY number
 SELECT execution_id, root_id, input, turns, read_args FROM rebuno.roots WHERE execution_id = %(id)s
 
 -- name: add-stop
--- A standing denial.
+-- A standing denial. Versions that know none do not start on this store any more.
+WITH needed AS (INSERT INTO rebuno.schema_version (number) VALUES (5) ON CONFLICT DO NOTHING)
 INSERT INTO rebuno.stops (id, agent, tool, reason, created_by, created_at, lifted_by, lifted_at)
 VALUES (%(id)s, %(agent)s, %(tool)s, %(reason)s, %(created_by)s, %(created_at)s, '', 0) ON CONFLICT DO NOTHING
 
@@ -38,7 +39,8 @@ UPDATE rebuno.stops SET lifted_by = %(by)s, lifted_at = %(at)s WHERE id = %(id)s
 SELECT id, agent, tool, reason, created_by, created_at, lifted_by, lifted_at FROM rebuno.stops WHERE %(lifted)s OR lifted_at = 0 ORDER BY id
 
 -- name: add-restoration
--- This is a copy.
+-- This is a copy. Versions that ask nobody about one do not start on it any more.
+WITH needed AS (INSERT INTO rebuno.schema_version (number) VALUES (5) ON CONFLICT DO NOTHING)
 INSERT INTO rebuno.restorations (restored_at, restored_by) VALUES (%(at)s, %(by)s)
 
 -- name: accept-restorations

@@ -16,28 +16,46 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', false)
 SELECT extract(epoch FROM clock_timestamp())::double precision
 
 -- name: schema-exists
--- Whether a store was ever made here.
-SELECT to_regclass('rebuno.schema_version') IS NOT NULL
+-- Whether a store was ever made here, and whether it has migrations that only add.
+SELECT to_regclass('rebuno.schema_version') IS NOT NULL, to_regclass('rebuno.schema_additions') IS NOT NULL
 
 -- name: schema-version
--- The last migration that was applied.
+-- The newest migration that a version must know to work on the store.
 SELECT max(number) FROM rebuno.schema_version
+
+-- name: schema-added
+-- The newest migration that only added.
+SELECT max(number) FROM rebuno.schema_additions
 
 -- name: schema-lock
 -- One process migrates at a time; the lock goes with the transaction.
 SELECT pg_advisory_xact_lock(8241972120017)
 
+-- name: schema-quiet
+-- Changes wait, before they have locked anything else, until the migration is done; reads go on.
+LOCK TABLE rebuno.executions IN SHARE ROW EXCLUSIVE MODE
+
 -- name: schema-make
--- Where the tables are, and which migrations made them.
+-- Where the tables are, and which migrations made them. Earlier versions look at `schema_version` only, and refuse a
+-- store where that has a number that they do not know.
 CREATE SCHEMA IF NOT EXISTS rebuno;
 CREATE TABLE IF NOT EXISTS rebuno.schema_version (
     number     bigint      NOT NULL PRIMARY KEY,
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 
+CREATE TABLE IF NOT EXISTS rebuno.schema_additions (
+    number     bigint      NOT NULL PRIMARY KEY,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
 -- name: schema-applied
--- Notes a migration.
+-- Notes a migration that a version must know.
 INSERT INTO rebuno.schema_version (number) VALUES (%(number)s)
+
+-- name: schema-added-to
+-- Notes a migration that only adds.
+INSERT INTO rebuno.schema_additions (number) VALUES (%(number)s) ON CONFLICT DO NOTHING
 
 -- name: write
 -- All that a change writes to one execution, in one statement that is its own transaction. One row comes back, or none

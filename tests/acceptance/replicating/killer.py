@@ -66,25 +66,30 @@ class Count:
 
 @dataclass(slots=True)
 class Program:
-    """A process that listens on a port, and can be killed and started again."""
+    """A process that listens on a port, and can be killed and started again. `python` runs it, in the folder `root`;
+    what it says on standard error is added to the file `log`."""
 
     port: int
     arguments: tuple[str, ...]
     environment: dict[str, str]
+    python: str = sys.executable
+    root: Path = ROOT
+    log: Path = Path(os.devnull)
     _process: Process | None = None
 
     async def start(self) -> None:
         """Starts it, and returns once it listens."""
         known = {key: value for key, value in os.environ.items() if not key.startswith("REBUNO")}
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            *self.arguments,
-            cwd=ROOT,
-            env=known | self.environment,
-            stdout=DEVNULL,
-            stderr=DEVNULL,
-        )
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                self.python,
+                "-m",
+                *self.arguments,
+                cwd=self.root,
+                env=known | self.environment,
+                stdout=DEVNULL,
+                stderr=log,
+            )
         while self._process.returncode is None:
             with suppress(OSError):
                 _, writer = await asyncio.open_connection("127.0.0.1", self.port)
