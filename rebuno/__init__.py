@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rebuno import types
-    from rebuno.embedded import PERMISSIVE, Kernel, open, operate, run_sync
+    from rebuno.embedded import PERMISSIVE, Kernel, open, operate
     from rebuno.errors import (
         APIError,
         Blocked,
@@ -55,11 +55,12 @@ if TYPE_CHECKING:
     from rebuno.sdk.step import step
     from rebuno.sdk.subagent import subagent
     from rebuno.sdk.tool import tool, wrap_tool
+    from rebuno.synchronous import run_sync
     from rebuno.types import Approval, Execution
 
 __version__ = "0.1.0"
 
-_EMBEDDED = ("PERMISSIVE", "Kernel", "open", "operate", "run_sync")
+_EMBEDDED = ("PERMISSIVE", "Kernel", "open", "operate")
 _MODELS = ("Approval", "Execution")
 _HOMES = {
     **dict.fromkeys(_EMBEDDED, "rebuno.embedded"),
@@ -73,6 +74,7 @@ _HOMES = {
     "http_client": "rebuno.sdk.http_client",
     "previous": "rebuno.sdk.previous",
     "raise_for_refusal": "rebuno.sdk.refusals",
+    "run_sync": "rebuno.synchronous",
     "step": "rebuno.sdk.step",
     "subagent": "rebuno.sdk.subagent",
     "tool": "rebuno.sdk.tool",

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from rebuno.errors import (
     ConflictError,
@@ -45,7 +45,11 @@ from rebuno.policy import Policy, compile_policy, permissive_policy, read_source
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current, current_step
 from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
+from rebuno.sdk.transport import Transport
 from rebuno.types import Execution, UserTurn
+
+if TYPE_CHECKING:
+    from rebuno.tracing.spans import ExecutionSpans
 
 T = TypeVar("T")
 
@@ -96,8 +100,11 @@ class _Direct:
 class Kernel:
     """An open kernel. Use it from the event loop that opened it. `operator` reads executions and answers approvals."""
 
-    def __init__(self, store: ServedStore, policy: Policy, *, strict: bool) -> None:
+    def __init__(
+        self, store: ServedStore, policy: Policy, *, strict: bool, spans: "ExecutionSpans | None" = None
+    ) -> None:
         self.policy = policy
+        self._spans = spans
         self.operator = Operator(store)
         # For each running execution the future that ends its handler; for each `run` the future that is set on return.
         self._stops: dict[str, asyncio.Future[None]] = {}
@@ -178,7 +185,13 @@ class Kernel:
                 ended = await self._attempt(begun, bind(handler, identity.parse(text)))
                 replayed = begun.replayed
                 if ended is not None:
+                    if self._spans is not None and ended.status.terminal:
+                        self._spans.ended(ended)
                     return await self._told(ended, replayed)
+
+    def _transport(self, attempt: Attempt) -> Transport:
+        direct = _Direct(self._core, attempt)
+        return direct if self._spans is None else self._spans.around(direct, attempt)
 
     async def _told(self, row: records.ExecutionRow, replayed: int) -> Execution:
         ended = await self.operator.shown(row)
@@ -238,7 +251,7 @@ class Kernel:
     async def _attempt(self, attempt: Attempt, handler: Callable[[], Any]) -> records.ExecutionRow | None:
         execution = attempt.execution
         context = ExecutionContext(
-            _Direct(self._core, attempt),
+            self._transport(attempt),
             self._executor,
             execution_id=execution.id,
             agent_id=execution.agent_id,
@@ -412,6 +425,7 @@ async def open(
     durability: Literal["group", "strict"] = "group",
     retention: float | None = None,
     shadow: Sequence[str | Path] = (),
+    tracer_provider: Any = None,
 ) -> AsyncIterator[Kernel]:
     """Opens the kernel on a store: `async with rebuno.open("agent.db", policy="a.rbp")`. `path` is that of a SQLite
     file, made if it is missing, or the URL of a PostgreSQL database (`postgresql://…`).
@@ -422,10 +436,12 @@ async def open(
     2 ms at most. `retention` is for how many seconds executions are kept once they have ended; without it for ever.
     While the kernel is open, it ends what is overdue and removes what is not kept any more, every quarter of a minute.
     `shadow` are paths of bundles that are tried beside the policy (`rebuno.policy.shadow_policies`).
+    `tracer_provider` is OpenTelemetry's: executions and steps are written as spans with it.
 
     Raises:
         BundleError: the bundle has errors; there is no policy then.
         ValueError: no policy was given, an unknown durability, or a negative retention.
+        RebunoError: a tracer provider was given, and the extra `otel` is not installed.
         StoreError: the store cannot be used, for the reason that the subclass names.
     """
     if durability not in ("group", "strict"):
@@ -433,9 +449,10 @@ async def open(
     if retention is not None and retention < 0:
         raise ValueError(f"the retention {retention!r} is no number of seconds")
     judge = compiled(policy).with_shadows(shadow_policies(shadow))
+    spans = _spans(tracer_provider) if tracer_provider is not None else None
     store = await open_store(path)
     try:
-        kernel = Kernel(store, judge, strict=durability == "strict")
+        kernel = Kernel(store, judge, strict=durability == "strict", spans=spans)
         sweeping = asyncio.create_task(keep_sweeping(store, retention=retention, every=SWEEP_SECONDS))
         try:
             yield kernel
@@ -444,6 +461,12 @@ async def open(
             await kernel.shut()
     finally:
         await store.close()
+
+
+def _spans(provider: Any) -> "ExecutionSpans":
+    from rebuno.tracing import span_writer
+
+    return span_writer(provider)
 
 
 @asynccontextmanager
@@ -459,41 +482,3 @@ async def operate(path: str | Path, *, create: bool = False) -> AsyncIterator[Op
         yield Operator(store)
     finally:
         await store.close()
-
-
-def run_sync(
-    handler: Callable[..., Any],
-    input: Any = None,
-    *,
-    path: str | Path,
-    policy: PolicyLike | None = None,
-    id: str | None = None,
-    agent: str | None = None,
-    pin: bool = False,
-    deadline: float | None = None,
-    workdir: str = "",
-    on_divergence: Literal["record", "block"] = "record",
-) -> Execution:
-    """`Kernel.run` for programs without an event loop: opens the kernel, runs, closes.
-
-    Raises:
-        RuntimeError: it was called where an event loop runs.
-        Also whatever `open` and `Kernel.run` raise.
-    """
-    if _loop_runs():
-        raise RuntimeError("`run_sync` was called where an event loop runs; open a kernel there and await its `run`")
-
-    async def once() -> Execution:
-        async with open(path, policy=policy) as kernel:
-            new = begin_options(pin=pin, deadline=deadline, workdir=workdir)
-            return await kernel.run(handler, input, id=id, agent=agent, on_divergence=on_divergence, **new)
-
-    return asyncio.run(once())
-
-
-def _loop_runs() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from rebuno.errors import RebunoError
 from rebuno.journal.served import ServedStore
-from rebuno.kernel import Serving, Settings
+from rebuno.kernel import Observer, Serving, Settings
 from rebuno.model.bounds import Bounds
 from rebuno.policy import Layer, Source
 from rebuno.server import agents, clients, histories, openapi, operators
@@ -21,6 +21,7 @@ from rebuno.server.auth import Tokens
 from rebuno.server.failures import answer, broken, not_served, refused
 from rebuno.server.metrics import CountedApp, Metrics
 from rebuno.server.routes import Server, served
+from rebuno.server.tracing import TracedMetrics
 from rebuno.server.webhooks import AllowList
 
 ENDPOINTS: Final = (*agents.ENDPOINTS, *clients.ENDPOINTS, *histories.ENDPOINTS, *operators.ENDPOINTS)
@@ -37,14 +38,15 @@ def assemble(
     allowed: AllowList | None = None,
     settings: Settings | None = None,
     bounds: Bounds | None = None,
+    spans: Observer | None = None,
 ) -> Server:
     """One replica over a store. Callers need a valid token, unless it is `open_to_all`: then a caller without a token
-    may do everything. The other arguments are those of `Serving` and `AllowList`.
+    may do everything. `spans` learns of what has ended. The other arguments are those of `Serving` and `AllowList`.
 
     Raises:
         BundleError: a layer has errors.
     """
-    metrics = Metrics()
+    metrics = Metrics() if spans is None else TracedMetrics(spans)
     serving = Serving(store, layers=layers, shadows=shadows, permissive=permissive, settings=settings, observer=metrics)
     tokens = Tokens(serving, bearer_token, require=not open_to_all)
     return Server(serving, tokens, metrics, allowed if allowed is not None else AllowList(), bounds or Bounds())

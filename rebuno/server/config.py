@@ -22,7 +22,7 @@ class Config:
     path of one. There are `connections` to a
     database at most. `bounds` are those of a
     body. Port 0 is any free one; `grace` is how long requests may take to end at a shutdown, in seconds. Where
-    it is `traced`, each request is a span of OpenTelemetry."""
+    it is `traced`, requests, executions and steps are spans of OpenTelemetry."""
 
     db: str
     host: str = "127.0.0.1"

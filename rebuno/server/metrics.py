@@ -147,7 +147,7 @@ class Metrics(Observer):
     def judged(self, seconds: float) -> None:
         self._policy.observe(seconds)
 
-    def settled(self, step: StepRow) -> None:
+    def settled(self, step: StepRow, execution: ExecutionRow) -> None:
         if step.kind is Kind.LLM and step.status is StepStatus.SUCCEEDED and step.input_tokens is None:
             self._usage.inc()
             self._no_usage.inc()

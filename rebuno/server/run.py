@@ -19,6 +19,7 @@ from rebuno.server.manifest import read_manifest
 from rebuno.server.routes import Server
 from rebuno.server.tracing import Traced, exported
 from rebuno.server.webhooks import AllowList, sender
+from rebuno.tracing import span_writer
 
 # Longer than clients, and servers in front of this one, keep an idle connection: a reused one is still open.
 _KEEP_ALIVE: Final = 75
@@ -40,7 +41,7 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
     manifest = read_manifest(config.manifest) if config.manifest else None
     layers = [read_source(path) for path in config.layers]
     shadows = shadow_policies(config.shadows)
-    with bound(config.host, config.port) as listening, exported() if config.traced else nullcontext() as tracer:
+    with bound(config.host, config.port) as listening, exported() if config.traced else nullcontext() as provider:
         store = await open_store(config.db, serving=True, connections=config.connections)
         try:
             server = assemble(
@@ -53,10 +54,12 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
                 allowed=allowed,
                 settings=config.settings,
                 bounds=config.bounds,
+                spans=span_writer(provider) if provider is not None else None,
             )
             if manifest is not None:
                 await manifest.apply(server.serving, allowed)
             with _stopping(server.closing), _seldom_collecting():
+                tracer = provider.get_tracer("rebuno") if provider is not None else None
                 await serve(server, listening, grace=config.grace, started=started, tracer=tracer)
         finally:
             await store.close()

@@ -1,16 +1,16 @@
-"""A span of OpenTelemetry for each request; an extra."""
+"""Spans of OpenTelemetry: of each request, and of executions and steps; an extra."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rebuno.errors import ValidationError
-from rebuno.packaged import install
+from rebuno.journal.records import ExecutionRow, StepRow
+from rebuno.kernel import Observer
+from rebuno.packaged import needing
+from rebuno.server.metrics import Metrics
 from rebuno.server.routes import TOLD
-
-_MISSING: Final = f"traces need the extra `otel`: {install('otel')}"
 
 
 class Traced:
@@ -53,26 +53,38 @@ class Traced:
                     span.set_status(trace.StatusCode.ERROR)
 
 
+class TracedMetrics(Metrics):
+    """Metrics that tell `spans` of executions and steps that have ended."""
+
+    def __init__(self, spans: Observer) -> None:
+        super().__init__()
+        self._spans = spans
+
+    def settled(self, step: StepRow, execution: ExecutionRow) -> None:
+        super().settled(step, execution)
+        self._spans.settled(step, execution)
+
+    def ended(self, execution: ExecutionRow) -> None:
+        super().ended(execution)
+        self._spans.ended(execution)
+
+
 @contextmanager
 def exported() -> Iterator[Any]:
-    """A tracer that exports its spans while the context is open, configured by OpenTelemetry's own variables, such as
-    `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    """A provider of tracers that exports their spans while the context is open, configured by OpenTelemetry's own
+    variables, such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
 
     Raises:
-        ValidationError: the extra is not installed.
+        RebunoError: the extra is not installed.
     """
-    try:
+    with needing("otel", "spans"):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("opentelemetry"):
-            raise
-        raise ValidationError(_MISSING) from None
     provider = TracerProvider(resource=Resource.create({"service.name": "rebuno"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     try:
-        yield provider.get_tracer("rebuno")
+        yield provider
     finally:
         provider.shutdown()

@@ -27,7 +27,11 @@ from rebuno_cli.serve import options
 @options.grace
 @options.max_values
 @options.max_digits
-@click.option("--otel", is_flag=True, help="Send each request as a span; OTEL_EXPORTER_OTLP_ENDPOINT says where to.")
+@click.option(
+    "--otel",
+    is_flag=True,
+    help="Send requests, executions and steps as spans; OTEL_EXPORTER_OTLP_ENDPOINT says where to.",
+)
 @options.log_format
 @options.log_level
 def server(

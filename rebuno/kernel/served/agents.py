@@ -172,7 +172,7 @@ class Agents(Replica):
             await self._step(execution_id, step_id)
             return ReportAnswer(ReportOutcome.EXECUTION_TERMINAL)
         if settled.step is not None:
-            self._observer.settled(settled.step)
+            self._observer.settled(settled.step, attempt.execution)
         if attempt.lease_over:
             self._wake()
         return settled

@@ -32,8 +32,8 @@ class Observer:
     def judged(self, seconds: float) -> None:
         """A submission was identified, decided and settled, without the share of the write."""
 
-    def settled(self, step: StepRow) -> None:
-        """A body's outcome was recorded."""
+    def settled(self, step: StepRow, execution: ExecutionRow) -> None:
+        """The outcome of a body of this execution was recorded."""
 
     def delivered(self, webhook: Webhook, status: int, seconds: float) -> None:
         """A webhook was answered with this status (0: not at all) after so many seconds."""
