@@ -212,6 +212,9 @@ class PostgresChanges:
         row = connection.execute(SQL["head"], asked({"id": execution_id})).fetchone()
         for sent in group.sent:
             if self._carried_out(connection, group, sent):
+                # INVARIANT: what is answered outlives the server. A statement that was cut off while it waited for a
+                # standby is in the log, and on this server alone.
+                connection.execute(SQL["confirm"])
                 return sent, True
         if row is None:
             raise NotFoundError(f"there is no execution `{execution_id}`")

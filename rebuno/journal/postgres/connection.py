@@ -72,6 +72,9 @@ def target(url: str, patience: float, silence: float) -> Target:
         "tcp_user_timeout": 20_000,
         **{key: value for key, value in parts.items() if value is not None},
     }
+    if "," in f"{given.get('host') or ''}{given.get('hostaddr') or ''}":
+        # Of several servers only the primary can hold a store.
+        given.setdefault("target_session_attrs", "read-write")
     return Target(make_conninfo(**given), _named(parts), patience, silence)
 
 

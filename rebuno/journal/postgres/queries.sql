@@ -15,6 +15,15 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', false)
 -- The server's clock, in seconds since 1970.
 SELECT extract(epoch FROM clock_timestamp())::double precision
 
+-- name: server-process
+-- Which of the server's processes answers.
+SELECT pg_backend_pid()
+
+-- name: confirm
+-- Writes to the server's log and nowhere else. Its commit is answered as every other one, and so are those before it: on
+-- the disk, and on a standby where the server waits for one.
+SELECT pg_logical_emit_message(true, 'rebuno', '')
+
 -- name: schema-exists
 -- Whether a store was ever made here, and whether it has migrations that only add.
 SELECT to_regclass('rebuno.schema_version') IS NOT NULL, to_regclass('rebuno.schema_additions') IS NOT NULL

@@ -7,11 +7,12 @@ from typing import Final, TypeVar
 
 import psycopg
 
-from rebuno.errors import StoreBusy, StoreError, StoreUnreachable
+from rebuno.errors import StoreBusy, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.postgres.connection import Target, clock, connect
 from rebuno.journal.postgres.failures import conflict, lost, typed
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.server_clock import ServerClock
+from rebuno.journal.postgres.sql import SQL
 
 T = TypeVar("T")
 
@@ -60,15 +61,24 @@ class Session:
             StoreError: it cannot be done, or not within the patience.
         """
         until, pause, losses = None, _FIRST_PAUSE, 0
+        # What the unit came to: it is not repeated where only the confirmation was lost.
+        done: list[T] = []
         while True:
             failure: StoreError
             try:
                 connection = self.open()
-            except (StoreUnreachable, StoreBusy) as error:
+            except (StoreUnreachable, StoreBusy, StoreReadOnly) as error:
+                # A standby may be on its way to be the primary.
                 failure = error
             else:
                 try:
-                    return unit(connection)
+                    if not done:
+                        done.append(unit(connection))
+                    if losses:
+                        # INVARIANT: what is answered outlives the server. What the unit found done may wait for a
+                        # standby still.
+                        connection.execute(SQL["confirm"])
+                    return done[0]
                 except psycopg.Error as error:
                     failure = typed(error, self._to.name)
                     if connection.closed or lost(error):

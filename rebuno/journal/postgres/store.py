@@ -19,6 +19,7 @@ from rebuno.journal.postgres.claims import Claims
 from rebuno.journal.postgres.connection import SILENCE, connect, migrate, target
 from rebuno.journal.postgres.group import GroupChange
 from rebuno.journal.postgres.pipeline import PreparedConnection
+from rebuno.journal.postgres.pooling import refuse_shared
 from rebuno.journal.postgres.served import PostgresServed
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
@@ -110,6 +111,7 @@ class PostgresStore(PostgresServed):
         def begun() -> Session:
             made = session()
             try:
+                made.once(partial(refuse_shared, to=to))
                 migrate(made.open(), to, create=create)
             except BaseException:
                 made.close()
