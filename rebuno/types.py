@@ -298,6 +298,26 @@ class StoreInfo(Model):
     restored: Restored | None = None
 
 
+class Checkpoint(Model):
+    """What holds the state of the resource `key` as of event `covered_seq`, until event `invalidated_seq` (None: it
+    still does). `generation` counts the steps before it that may have changed the resource."""
+
+    key: str
+    generation: int = 0
+    checkpoint_ref: str = ""
+    covered_seq: int = 0
+    invalidated_seq: Annotated[int | None, Absent.LEFT_OUT] = None
+
+
+class ForkPoints(Model):
+    """Where a fork of an execution may begin: at any event from 1 to `latest_seq`. `resources` are the numbers of the
+    events that registered them, by their keys."""
+
+    latest_seq: int
+    resources: dict[str, int] = field(default_factory=dict)
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+
+
 class Execution(Model):
     """One run of an agent. `head_hash` is the hex hash of its newest event, `blocked_on` what it waits for, `failure`
     what its handler raised. A list of executions does not tell `turns` (what the user wrote after it began), `workdir`

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from rebuno.errors import LeaseSuperseded, Stale
 from rebuno.journal.pot_records import CopiedTake, Take, WindowPlace
+from rebuno.journal.resource_records import ResourceChanges, ResourceRows
 from rebuno.journal.words import RootRow, TurnRow, TurnWrite
 from rebuno.model.dataclass import dataclass
 from rebuno.model.execution import ExecutionStatus
@@ -59,7 +60,6 @@ class ExecutionRow:
     `head_hash` are those of its newest event. It is cancelled at `deadline_at` (0: never); `forked_from` is the
     execution whose first `fork_seq` events it took over, or empty: with a `fork_seq` it took them over from itself, in
     another store.
-
     A `served` one is run by an agent that it is dispatched to. `continues` is the execution whose `state` (canonical
     JSON, None: none was given) it goes on from, in a `session` or not; `spawned_execution_id` and `spawned_step_id` are
     the step whose subagent it is; `created_by` and `on_behalf_of` say who asked for it. Empty where there is none."""
@@ -364,9 +364,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionWrite:
-    """What becomes of the execution's row, besides its head. `attempt`, `holder` and `lease_until` change together;
-    `attempt` None leaves the three as they are. `dispatch` takes the place of the one that the execution has; one that
-    has ended or is blocked has none. `continues` and `state` are set where they are given."""
+    """What becomes of the execution's row, besides its head. `attempt` None leaves it, `holder` and `lease_until`.
+    `dispatch` takes the place of the one that it has; one that has ended or is blocked has none. `continues` and
+    `state` are set where they are given."""
 
     status: ExecutionStatus
     output: str | None = None
@@ -382,8 +382,8 @@ class ExecutionWrite:
 @dataclass(frozen=True, slots=True)
 class Copied:
     """What an execution brings with its first events: rows as they must be, numbers and times included, the places of
-    its steps in limits and what they have taken from pots, the `dispatch` that it begins with, what was said to it, and
-    what was to its root."""
+    its steps in limits and what they have taken from pots, the `dispatch` that it begins with, what was said to it and
+    to its root, and its resources."""
 
     steps: tuple[StepRow, ...] = ()
     approvals: tuple[ApprovalRow, ...] = ()
@@ -392,6 +392,7 @@ class Copied:
     turns: tuple[TurnRow, ...] = ()
     root: RootRow | None = None
     takes: tuple[CopiedTake, ...] = ()
+    external: ResourceRows | None = None
 
 
 class Commit(asyncio.Future[int]):
@@ -462,8 +463,7 @@ class Batch:
     holds whatever came between); with it may come the `basis` that batches judged on the same knowledge share: once one
     of them is `Stale`, so are those after it, whatever their numbers. With a `lease` the row must still say that this
     attempt owns the execution. `deferred` allows the commit to wait for the next batch of the execution, 2 ms at most.
-    `committed` becomes the number of the batch's last event, or the error.
-    """
+    `committed` becomes the number of the batch's last event, or the error."""
 
     execution_id: str
     events: tuple[NewEvent, ...]
@@ -475,6 +475,7 @@ class Batch:
     deferred: bool = False
     basis: Basis | None = None
     turns: tuple[TurnWrite, ...] = ()
+    external: ResourceChanges | None = None
     committed: Commit = field(init=False)
 
     def __post_init__(self) -> None:

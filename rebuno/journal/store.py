@@ -19,6 +19,7 @@ from rebuno.journal.records import (
     StepRow,
     Tombstone,
 )
+from rebuno.journal.resource_records import CheckpointRow, ResourceRow
 from rebuno.journal.stops import Restoration, StopRow
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
@@ -140,6 +141,14 @@ class Store(Protocol):
 
     async def root(self, execution_id: str) -> RootRow | None:
         """What the user wrote to the root of an execution that another one began, if that is recorded."""
+        ...
+
+    async def resources(self, execution_id: str) -> list[ResourceRow]:
+        """The resources of an execution, in the order in which they were registered."""
+        ...
+
+    async def checkpoints(self, execution_id: str) -> list[CheckpointRow]:
+        """The checkpoints of an execution's resources, in the order of the events that they cover."""
         ...
 
     async def dispatch(self, execution_id: str) -> Dispatch | None:

@@ -26,6 +26,7 @@ from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
 from rebuno.kernel.lifecycle.execution import newest
+from rebuno.kernel.lifecycle.fork_resources import fork_points, with_restoration
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on, delivery
 from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep
@@ -33,6 +34,7 @@ from rebuno.types import (
     Approval,
     Event,
     Execution,
+    ForkPoints,
     Restored,
     Step,
     Stop,
@@ -287,7 +289,7 @@ class Operator:
         source = await self._row(ref)
         at = source.head_seq if at_seq is None else at_seq
         made = await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
-        return await self.shown(made)
+        return await with_restoration(self._store, await self.shown(made))
 
     async def retry(
         self, ref: str, *, key: str | None = None, keep_policy: bool = False, deadline: float | None = None
@@ -303,7 +305,11 @@ class Operator:
         # The user's word stands, whatever became of the steps.
         heard = source.head_seq
         made = await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline, heard=heard)
-        return await self.shown(made)
+        return await with_restoration(self._store, await self.shown(made))
+
+    async def fork_points(self, ref: str) -> ForkPoints:
+        """The newest event, the resources and the checkpoints of an execution. Raises as `execution` does."""
+        return await fork_points(self._store, (await self._row(ref)).id)
 
     async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
         """The bundle files whose texts are no longer those that these executions began under, as far as these have not

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rebuno.model.definition import Definition
+from rebuno.model.resource import StepResource
 
 
 class AnswerKind(StrEnum):
@@ -31,7 +32,7 @@ CallKey = tuple[str, str, str, str]
 class Answer:
     """`result` and `error` are canonical JSON texts, and belong to `replay`; `reason` is never empty on `denied`
     and `rate_limited`. An answer that was not recorded has no `step_id`. `due` is when a parked step tries again, in
-    seconds since 1970."""
+    seconds since 1970. `resources` are those that the step may change."""
 
     kind: AnswerKind
     step_id: str = ""
@@ -41,6 +42,7 @@ class Answer:
     rule_id: str = ""
     approval_id: str = ""
     due: float | None = None
+    resources: tuple[StepResource, ...] = ()
 
 
 # Called with the answer to a submission, or with the error that stands in its place; None: the kernel must be asked
@@ -51,7 +53,8 @@ OnAnswer = Callable[[Answer | BaseException | None], None]
 @dataclass(slots=True)
 class Submission:
     """A request to run one step. `args` is canonical JSON text; `parent_id` is the step in whose body it is.
-    `definition` is that of the tool, None where it has none."""
+    `definition` is that of the tool, None where it has none; `resources` are the keys of those that its body may
+    change."""
 
     kind: str
     target: str
@@ -59,6 +62,7 @@ class Submission:
     idempotency: str
     parent_id: str = ""
     definition: Definition | None = None
+    resources: tuple[str, ...] = ()
 
 
 class Unheard(asyncio.CancelledError):

@@ -235,10 +235,14 @@ class Client:
         """Ends what is overdue, and removes executions that ended so long ago (None: as the server's settings say)."""
         return await self._one(SweptStore, "POST", route("sweep"), _given(older_than_seconds=older_than_seconds))
 
+    async def fork_points(self, execution_id: str) -> ForkPoints:
+        """Its newest event, the last one that a fork can begin at, its resources, and the checkpoints that a fork can
+        begin with."""
+        return await self._one(ForkPoints, "GET", route("executions", execution_id, "fork-points"))
+
     async def latest_seq(self, execution_id: str) -> int:
         """The number of its newest event, the last one that a fork can begin at."""
-        said = await self._send("GET", route("executions", execution_id, "fork-points"))
-        return int(said["latest_seq"])
+        return (await self.fork_points(execution_id)).latest_seq
 
     # ------------------------------------------------------------ approvals
 

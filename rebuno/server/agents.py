@@ -10,6 +10,7 @@ from rebuno.errors import ForbiddenError, ValidationError
 from rebuno.kernel import beside
 from rebuno.model import definition, identity, raised
 from rebuno.model.answer import Answer, Submission
+from rebuno.model.resource import NOTHING_CAPTURED, Capture, Captured, CaptureFailure, Registration
 from rebuno.server.routes import LONG_BODY, ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import answers, requests
 from rebuno.server.wire.writing import obj
@@ -36,6 +37,7 @@ async def submit(call: ApiCall) -> Response:
         asked.idempotency or "safe_to_retry",
         asked.parent_step_id or "",
         defined,
+        tuple(asked.resources or ()),
     )
     answer = await call.serving.submit(
         call.caller.agent_id, call.id, call.dispatch(), submission, asked.submission or 0
@@ -57,6 +59,7 @@ async def complete_step(call: ApiCall) -> Response:
         call.dispatch(),
         call.step_id,
         call.canonical(body.result, "result"),
+        _captured(body),
     )
     return said(answers.settled(settled, call.step_id))
 
@@ -79,8 +82,48 @@ async def fail_step(call: ApiCall) -> Response:
         call.canonical(error, "error"),
         "" if kept is None else identity.canonical(kept),
         nothing_done=body.nothing_done is True,
+        captures=_captured(body),
     )
     return said(answers.settled(settled, call.step_id))
+
+
+async def register_resource(call: ApiCall) -> Response:
+    """Register a resource"""
+    body = call.body(requests.RegisterResource)
+    asked = Registration(
+        body.key,
+        body.driver_id,
+        call.canonical(body.configuration, "configuration"),
+        body.coverage_reuse is True,
+        body.every_steps or 0,
+        body.on_completion is not False,
+    )
+    return said(
+        answers.resource(await call.serving.register_resource(call.caller.agent_id, call.id, call.dispatch(), asked))
+    )
+
+
+async def bind_resource(call: ApiCall) -> Response:
+    """Note what a resource is bound to"""
+    binding = call.canonical(call.body(requests.BindResource).binding, "binding")
+    await call.serving.bind_resource(call.caller.agent_id, call.id, call.dispatch(), call.path["key"], binding)
+    return nothing()
+
+
+async def publish_checkpoints(call: ApiCall) -> Response:
+    """Publish checkpoints of resources"""
+    captures = _captured(call.body(requests.PublishCheckpoints))
+    await call.serving.publish_checkpoints(call.caller.agent_id, call.id, call.dispatch(), captures)
+    return nothing()
+
+
+def _captured(body: requests.StepResult | requests.StepError | requests.PublishCheckpoints) -> Captured:
+    if not body.captures and not body.capture_failures:
+        return NOTHING_CAPTURED
+    return Captured(
+        tuple(Capture(one.key, one.generation, one.checkpoint_ref or "") for one in body.captures or ()),
+        tuple(CaptureFailure(one.key, one.generation, one.error or "") for one in body.capture_failures or ()),
+    )
 
 
 async def publish(call: ApiCall) -> Response:
@@ -183,6 +226,33 @@ ENDPOINTS: Final = (
     Endpoint("POST", f"{_STEP}/stream", publish, Who.AGENT, body=requests.DeltaBody, status=204, dispatched=True),
     Endpoint("POST", f"{_EXECUTION}/heartbeat", heartbeat, Who.AGENT, status=204, dispatched=True),
     Endpoint("POST", f"{_EXECUTION}/suspend", suspend, Who.AGENT, answer=answers.SuspendedOut, dispatched=True),
+    Endpoint(
+        "POST",
+        f"{_EXECUTION}/resources",
+        register_resource,
+        Who.AGENT,
+        body=requests.RegisterResource,
+        answer=answers.ResourceOut,
+        dispatched=True,
+    ),
+    Endpoint(
+        "POST",
+        f"{_EXECUTION}/resources/checkpoints",
+        publish_checkpoints,
+        Who.AGENT,
+        body=requests.PublishCheckpoints,
+        status=204,
+        dispatched=True,
+    ),
+    Endpoint(
+        "POST",
+        f"{_EXECUTION}/resources/{{key}}/binding",
+        bind_resource,
+        Who.AGENT,
+        body=requests.BindResource,
+        status=204,
+        dispatched=True,
+    ),
     Endpoint(
         "POST", f"{_EXECUTION}/complete", complete, Who.AGENT, body=requests.Complete, status=204, dispatched=True
     ),

@@ -140,12 +140,12 @@ async def fork(call: ApiCall) -> Response:
         created_by=call.caller.name,
     )
     call.note("execution forked", fork=row.id)
-    return said(model(await call.serving.shown(row)), 201)
+    return said(model(await call.serving.with_restoration(await call.serving.shown(row))), 201)
 
 
 async def fork_points(call: ApiCall) -> Response:
     """Show where a fork may begin"""
-    return said(obj(latest_seq=await call.serving.fork_points(call.id), resources={}, checkpoints=[]))
+    return said(model(await call.serving.fork_points(call.id)))
 
 
 async def _own(call: ApiCall) -> ExecutionRow:
@@ -198,5 +198,5 @@ ENDPOINTS: Final = (
     Endpoint("POST", f"{_EXECUTION}/turns", say, scopes=_WRITE, body=requests.SayTurn, status=204),
     Endpoint("POST", f"{_EXECUTION}/cancel", cancel, scopes=_WRITE, status=204),
     Endpoint("POST", f"{_EXECUTION}/fork", fork, scopes=_WRITE, body=requests.Fork, answer=types.Execution, status=201),
-    Endpoint("GET", f"{_EXECUTION}/fork-points", fork_points, scopes=_READ, answer=answers.ForkPointsOut),
+    Endpoint("GET", f"{_EXECUTION}/fork-points", fork_points, scopes=_READ, answer=types.ForkPoints),
 )

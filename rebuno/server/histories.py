@@ -34,7 +34,7 @@ async def retry(call: ApiCall) -> Response:
         call.id, keep_policy=bool(body.keep_policy), deadline=body.deadline_seconds, created_by=call.caller.name
     )
     call.note("execution tried again", fork=row.id)
-    return said(model(await call.serving.shown(row)), 201)
+    return said(model(await call.serving.with_restoration(await call.serving.shown(row))), 201)
 
 
 async def verify(call: ApiCall) -> Response:

@@ -221,7 +221,7 @@ def test_a_fork_replays_what_came_before_and_asks_about_what_comes_after(serve: 
         with pytest.raises(ConflictError):
             await w.serving.fork(run.id, at_seq=1, session="new")
         with pytest.raises(ValidationError):
-            await w.serving.fork(run.id, at_seq=await w.serving.fork_points(run.id) + 1)
+            await w.serving.fork(run.id, at_seq=(await w.serving.fork_points(run.id)).latest_seq + 1)
         await w.serving.fork(run.id, at_seq=1, bundle='bundle strict\ndefault deny because "no"\n')
         strict = await w.run(w.replicas[-1])
         assert (await strict.submit("look")).kind is AnswerKind.DENIED

@@ -15,6 +15,7 @@ from rebuno.journal.postgres.sql import SQL, Given, Prepared
 from rebuno.journal.postgres.texts import asked, hexed, packed
 from rebuno.journal.pots import declared
 from rebuno.journal.records import Copied, ExecutionRow, Lease
+from rebuno.journal.resource_rows import checkpoint_object, resource_object
 from rebuno.journal.rows import copied_approval_values, copied_step_values, holder_values
 from rebuno.model.clock import Clock, rfc3339
 from rebuno.model.execution import ExecutionStatus
@@ -171,6 +172,9 @@ class PostgresChanges:
                 for one in copied.takes
             ],
         }
+        if copied.external is not None:
+            change["resources"] = [resource_object(row, row.registered_seq) for row in copied.external.resources]
+            change["checkpoints"] = [checkpoint_object(row) for row in copied.external.checkpoints]
         added = connection.execute(SQL["create"], {"change": packed(change)}).fetchone()
         if added is not None and added[0]:
             self.offer(execution.id, head)

@@ -5,7 +5,7 @@
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json,
-        places json, turns json, root json, pots json, takes json
+        places json, turns json, root json, pots json, takes json, resources json, checkpoints json
     )
 ), added AS (
     INSERT INTO rebuno.executions
@@ -67,5 +67,11 @@ WITH given AS (
     SELECT x.key, x.step_id, x.execution_id, x.at, x.amount
     FROM added, given AS g, json_populate_recordset(NULL::rebuno.amounts, g.takes) AS x
     ON CONFLICT DO NOTHING
+), resourced AS (
+    INSERT INTO rebuno.resources
+    SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.resources, g.resources) AS x
+), covered AS (
+    INSERT INTO rebuno.checkpoints
+    SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.checkpoints, g.checkpoints) AS x
 )
 SELECT count(*) FROM added

@@ -9,6 +9,7 @@ from rebuno.journal.postgres import single_statement
 from rebuno.journal.postgres.sql import Given, Prepared, prepared
 from rebuno.journal.postgres.texts import hexed, packed
 from rebuno.journal.records import Batch, Dispatch, ExecutionWrite, StepWrite
+from rebuno.journal.resource_rows import change_objects
 from rebuno.journal.rows import Row, approval_values, holder_values, step_values, turn_values
 from rebuno.model.clock import rfc3339
 
@@ -82,9 +83,10 @@ class ChangeGroup:
         it may fail, as if settled, where a step is there that is decided only now."""
         id, at, lease = self.execution_id, self.at, self.first.lease
         events, moved = chained(id, head, [event for change in self.changes for event in change.events], rfc3339(at))
-        writes, asked, said = self._steps(), self._approvals(), self.changes[-1].batch.turns
+        writes, asked, last = self._steps(), self._approvals(), self.changes[-1].batch
+        steps_alone = self.row is None and not asked and not _alone(last)
         steps = [step_values(write, head.seq + 1, at) for write in writes]
-        if fresh and self.row is None and not asked and not said:
+        if fresh and steps_alone:
             new = [write.decided is not None for write in writes]
             given = single_statement.given(id, head, moved, at, lease, events, list(zip(new, steps, strict=True)))
             if given is not None:
@@ -101,11 +103,13 @@ class ChangeGroup:
             "events": event_objects(events),
             "steps": step_objects(steps),
         }
-        if self.row is None and not asked and not said:
+        if steps_alone:
             return _WRITE_STEPS, [packed(value).encode()], moved
         value["approvals"] = approval_objects([approval_values(one, head.seq + 1, at) for one in asked])
         first_seq = moved.seq + 1 - len(self.changes[-1].events)
-        value["turns"] = [dict(zip(_TURN, turn_values(one, first_seq, at), strict=True)) for one in said]
+        value["turns"] = [dict(zip(_TURN, turn_values(one, first_seq, at), strict=True)) for one in last.turns]
+        if last.external is not None:
+            value["resources"], value["checkpoints"] = change_objects(last.external, first_seq)
         if self.row is not None:
             value.update(_row(self.row))
         return _WRITE, [packed(value).encode()], moved
@@ -147,15 +151,20 @@ def together(changes: Sequence[GroupChange]) -> int:
             fits = True
         steps = {write.step.step_id for write in batch.steps}
         approvals = {write.approval.id for write in batch.approvals}
-        if count and (not fits or batch.lease is not lease or steps & settled or approvals & asked or batch.turns):
+        if count and (not fits or batch.lease is not lease or steps & settled or approvals & asked or _alone(batch)):
             return count
         settled |= {write.step.step_id for write in batch.steps if write.step.status.terminal}
         asked |= approvals
         before += len(change.events)
         # Somebody else's turn of the same number must fail nothing but this one.
-        if batch.execution is not None or batch.turns or count + 1 == MOST:
+        if batch.execution is not None or _alone(batch) or count + 1 == MOST:
             return count + 1
     return len(changes)
+
+
+def _alone(batch: Batch) -> bool:
+    """Whether it goes into no statement with another one."""
+    return bool(batch.turns) or batch.external is not None
 
 
 def event_objects(rows: Sequence[tuple[str, int, str, str, str, bytes]]) -> list[dict[str, Any]]:

@@ -77,7 +77,7 @@ WITH given AS (
         head_seq bigint, head_hash bytea, at double precision, events json, steps json, approvals json,
         status text, failure_reason text, ended boolean, output text,
         attempt bigint, owner text, host text, pid bigint, lease_until double precision,
-        dispatch json, continues text, state text, turns json
+        dispatch json, continues text, state text, turns json, resources json, checkpoints json
     )
 ), moved AS (
     UPDATE rebuno.executions AS e
@@ -94,7 +94,8 @@ WITH given AS (
     FROM given AS g
     WHERE e.id = g.id AND e.head_seq = g.base_seq AND e.head_hash = g.base_hash AND e.ended_at = 0
       AND (g.lease_attempt IS NULL OR (e.attempt = g.lease_attempt AND e.owner = g.lease_owner))
-    RETURNING g.id, g.output, g.events, g.steps, g.approvals, g.status, g.dispatch, g.state, g.turns
+    RETURNING g.id, g.output, g.events, g.steps, g.approvals, g.status, g.dispatch, g.state, g.turns, g.resources,
+              g.checkpoints
 ), told AS (
     INSERT INTO rebuno.events
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.events, moved.events) AS x
@@ -153,6 +154,23 @@ WITH given AS (
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.turns, moved.turns) AS x
     ON CONFLICT DO NOTHING
     RETURNING 1
+), resourced AS (
+    INSERT INTO rebuno.resources AS r
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.resources, moved.resources) AS x
+    ON CONFLICT (execution_id, key) DO UPDATE
+    SET every_steps = excluded.every_steps, on_completion = excluded.on_completion, generation = excluded.generation,
+        counted = excluded.counted, binding = excluded.binding, checkpoint_ref = excluded.checkpoint_ref,
+        writers = excluded.writers
+), invalidated AS (
+    UPDATE rebuno.checkpoints AS c SET invalidated_seq = x.invalidated
+    FROM moved, json_to_recordset(moved.resources) AS x (execution_id text, key text, invalidated bigint)
+    WHERE c.execution_id = x.execution_id AND c.key = x.key AND c.invalidated_seq = 0 AND x.invalidated > 0
+), covered AS (
+    INSERT INTO rebuno.checkpoints AS c
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.checkpoints, moved.checkpoints) AS x
+    ON CONFLICT (execution_id, key, covered_seq) DO UPDATE
+    SET generation = excluded.generation, checkpoint_ref = excluded.checkpoint_ref,
+        invalidated_seq = excluded.invalidated_seq
 )
 SELECT 1 / (
     CASE WHEN (SELECT count(*) FROM stepped) = json_array_length(moved.steps)

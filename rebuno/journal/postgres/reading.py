@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from rebuno.errors import NotFoundError
-from rebuno.journal import rows, success_page
+from rebuno.journal import resource_rows, rows, success_page
 from rebuno.journal.chain import Head
 from rebuno.journal.postgres.changes import PostgresChanges
 from rebuno.journal.postgres.failures import UNFIT, damaged
@@ -17,6 +17,7 @@ from rebuno.journal.postgres.workers import Workers
 from rebuno.journal.pot_records import PotState
 from rebuno.journal.pots import states
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
+from rebuno.journal.resource_records import CheckpointRow, ResourceRow
 from rebuno.journal.stops import Restoration, StopRow, restoration, stop
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
@@ -139,6 +140,14 @@ class PostgresReading:
         """What the user wrote to the root of an execution that another one began, if that is recorded."""
         found = await self._rows(rows.root, "root", execution_id, id=execution_id)
         return found[0] if found else None
+
+    async def resources(self, execution_id: str) -> list[ResourceRow]:
+        """The resources of an execution, in the order in which they were registered."""
+        return await self._rows(resource_rows.resource, "resources", execution_id, id=execution_id)
+
+    async def checkpoints(self, execution_id: str) -> list[CheckpointRow]:
+        """The checkpoints of an execution's resources, in the order of the events that they cover."""
+        return await self._rows(resource_rows.checkpoint, "checkpoints", execution_id, id=execution_id)
 
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources kept under a digest, or None."""

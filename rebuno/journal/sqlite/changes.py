@@ -1,8 +1,8 @@
 """Applies one change inside an open transaction: numbers and chains its events, moves the head, writes its rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -10,6 +10,7 @@ from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreCorrupt, T
 from rebuno.journal.chain import START, Head, Written, chained
 from rebuno.journal.pots import declared
 from rebuno.journal.records import Batch, Copied, ExecutionRow, ExecutionWrite, Lease
+from rebuno.journal.resource_rows import change_objects, checkpoint_object, resource_object
 from rebuno.journal.rows import (
     Row,
     approval_values,
@@ -86,6 +87,9 @@ class SQLiteChanges:
             self._execute(SQL["add-turn"], astuple(turn))
         if copied.root is not None:
             self._execute(SQL["add-root"], astuple(copied.root))
+        if copied.external is not None:
+            resources = [resource_object(row, row.registered_seq) for row in copied.external.resources]
+            self._put_external(resources, map(checkpoint_object, copied.external.checkpoints))
         for one in copied.takes:
             self._connection.execute(SQL["put-pot"], declared(one.take))
             taken = {"key": one.take.pot.key, "step_id": one.step_id, "execution_id": one.take.execution_id}
@@ -212,8 +216,18 @@ class SQLiteChanges:
         for turn in batch.turns:
             if not self._execute(SQL["add-turn"], turn_values(turn, first_seq, now)):
                 raise Stale(f"somebody has said something in execution `{batch.execution_id}` meanwhile")
+        if batch.external is not None:
+            self._put_external(*change_objects(batch.external, first_seq))
         if batch.execution is not None:
             self._put_execution(batch.execution_id, batch.execution)
+
+    def _put_external(self, resources: Iterable[dict[str, Any]], checkpoints: Iterable[dict[str, Any]]) -> None:
+        for row in resources:
+            self._connection.execute(SQL["put-resource"], row)
+            if row["invalidated"]:
+                self._connection.execute(SQL["invalidate-checkpoints"], row)
+        for row in checkpoints:
+            self._connection.execute(SQL["put-checkpoint"], row)
 
     def _put_step(self, step_id: str, values: Row) -> None:
         if not self._execute(_PUT_STEP, values):

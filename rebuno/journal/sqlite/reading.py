@@ -8,10 +8,11 @@ from typing import Final, TypeVar
 import apsw
 
 from rebuno.errors import NotFoundError, StoreCorrupt
-from rebuno.journal import rows, success_page
+from rebuno.journal import resource_rows, rows, success_page
 from rebuno.journal.pot_records import PotState
 from rebuno.journal.pots import states
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
+from rebuno.journal.resource_records import CheckpointRow, ResourceRow
 from rebuno.journal.sqlite.failures import UNFIT, unfit
 from rebuno.journal.sqlite.jobs import ReadJob
 from rebuno.journal.sqlite.sql import SQL
@@ -137,6 +138,14 @@ class SQLiteReading:
         """What the user wrote to the root of an execution that another one began, if that is recorded."""
         found = await self._rows(rows.root, "root", execution_id)
         return found[0] if found else None
+
+    async def resources(self, execution_id: str) -> list[ResourceRow]:
+        """The resources of an execution, in the order in which they were registered."""
+        return await self._rows(resource_rows.resource, "resources", execution_id)
+
+    async def checkpoints(self, execution_id: str) -> list[CheckpointRow]:
+        """The checkpoints of an execution's resources, in the order of the events that they cover."""
+        return await self._rows(resource_rows.checkpoint, "checkpoints", execution_id)
 
     async def bundle(self, digest: str) -> list[tuple[str, str]] | None:
         """The sources kept under a digest, or None."""

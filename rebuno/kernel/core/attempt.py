@@ -22,9 +22,10 @@ from rebuno.journal.records import (
     StepRow,
     StepWrite,
 )  # fmt: skip
+from rebuno.journal.resource_records import ResourceChanges, ResourceRow
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
-from rebuno.kernel.core import facts, stops
+from rebuno.kernel.core import facts, resources, stops
 from rebuno.kernel.core.background import NOTHING, UNKNOWN
 from rebuno.kernel.core.effects import Effects, Identified, Need, PageNeeded, Routed
 from rebuno.kernel.core.origins import background
@@ -88,6 +89,8 @@ class Attempt:
         self.fresh: dict[str, StepRow] = {}
         self.fresh_count = 0
         self.head = execution.head_seq
+        # The resources that it works on, by their keys.
+        self.resources: dict[str, ResourceRow] = {}
         self.blocked = False
         # Whether a person is asked about whatever is new while recorded steps have not come again.
         self.block_diverged = False
@@ -144,11 +147,6 @@ class Attempt:
     def approvals(self) -> dict[str, ApprovalRow]:
         """Every approval of the execution."""
         return self.recorded.approvals
-
-    @property
-    def tokens(self) -> int:
-        """What model calls are known to have used so far, input and output tokens."""
-        return self.recorded.tokens
 
     @property
     def history(self) -> History:
@@ -317,7 +315,8 @@ class Attempt:
         if effects.held:
             self.hold(effects.events[0], effects.steps[0].step)
             return None
-        return self.write(effects.events, steps=effects.steps, approvals=effects.approvals, judged=True)
+        more = effects.external
+        return self.write(effects.events, steps=effects.steps, approvals=effects.approvals, external=more, judged=True)
 
     def take_in(self, answer: Answer, effects: Effects) -> None:
         """Adds to the evidence what an answer is about to write: a body that starts, a step that the kernel ends."""
@@ -334,12 +333,16 @@ class Attempt:
         steps: Iterable[StepWrite] = (),
         approvals: Iterable[ApprovalWrite] = (),
         execution: ExecutionWrite | None = None,
+        external: ResourceChanges | None = None,
         judged: bool,
         deferred: bool = False,
     ) -> Commit:
         """Hands a change to the store and to this memory. A `judged` change rests on the log as this attempt knows it,
         and fails with `Stale` where another process has added to it."""
-        if self._held and judged:
+        if self.resources:
+            steps = tuple(steps)
+            external = resources.settled(self.resources, steps, external)
+        if self._held and (judged or external is not None):
             self.release_held()
         elif self._held:
             events, steps = self._with_held(tuple(events), tuple(steps))
@@ -353,6 +356,7 @@ class Attempt:
             basis=self._basis if judged else None,
             lease=self.lease,
             deferred=deferred,
+            external=external,
         )
         fresh = [c.step for c in batch.steps if c.decided is not None and not self.knows(c.step.step_id)]
         # First: a batch that is refused at once (no JSON, a closed store) leaves this memory as it was.
@@ -366,6 +370,8 @@ class Attempt:
             self.recorded.put(change.step)
         for question in batch.approvals:
             self.recorded.put_approval(question.approval)
+        if external is not None:
+            self.resources = resources.after(self.resources, external)
         self._in_flight[batch.committed] = batch
         batch.committed.tell(self._settled)
         return batch.committed
@@ -438,6 +444,7 @@ class Attempt:
                 asked = await self.store.approvals(execution_id=self.execution.id, limit=sys.maxsize)
                 recorded = self._reading(asked, self.recorded.visited)
                 await recorded.all()
+                found = await resources.load(self.store, execution.id)
                 if self.listens:
                     await self.hear()
                 if self._writes == seen and not self._in_flight:
@@ -445,6 +452,7 @@ class Attempt:
             if execution.status.terminal:
                 self.ended = True
             self.execution, self.head, self.recorded = execution, execution.head_seq, recorded
+            self.resources = found
             self._basis = Basis()
             self._stale = False
         finally:
@@ -490,11 +498,3 @@ class Attempt:
         if self._rereading is not None:
             # Nobody waits for it any more.
             self._rereading.cancel()
-
-    def unsettled(self) -> list[StepRow]:
-        """The steps that have no end yet."""
-        return [step for step in self.steps.values() if not step.status.terminal]
-
-    def unknown_twin(self, kind: str, target: str, args_hash: str) -> bool:
-        """Whether an `at_most_once` step of this very content started once and nobody knows how it ended."""
-        return (kind, target, args_hash) in self.recorded.unknown

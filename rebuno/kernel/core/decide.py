@@ -17,7 +17,7 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
     stands before it blocks it, or a limit keeps it out. A Need where the limits, or other branches, come first."""
     if decision.verdict is not Verdict.DENY:
         once = step.idempotency is Idempotency.ONCE
-        if once and not attempt.hosted and attempt.unknown_twin(step.kind, step.target, step.args_hash):
+        if once and not attempt.hosted and attempt.recorded.unknown_twin(step):
             decision = _denied(attempt, INDETERMINATE_RETRY, UNKNOWN_OUTCOME)
         elif not step.others_came and instead_of(attempt, step) is not None:
             return OthersNeeded(step)
@@ -31,7 +31,9 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
         if (need := limits.session_needed(attempt, turn, decision)) is not None:
             return need
         turn.places = limits.places(decision, attempt, step, turn)
-        weighed = outcome_of(decision, [*budgets.over(decision, attempt.tokens, turn.tokens or 0), *turn.over()])
+        weighed = outcome_of(
+            decision, [*budgets.over(decision, attempt.recorded.tokens, turn.tokens or 0), *turn.over()]
+        )
         decision, limited, turn.asks = weighed.decision, weighed.rate_limited, weighed.asks
         park = turn.park(attempt, step.step_id, limited)
     asks = decision.verdict is Verdict.APPROVAL and limited is None and covering(attempt, step, decision) is None

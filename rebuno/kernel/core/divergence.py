@@ -89,7 +89,7 @@ def behind_the_world(attempt: Attempt, decision: Decision) -> Decision:
 
 def _guard_hosted(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
     # A host repeats nothing by itself, so what is equal is wanted anew: by a model that may not know it was done.
-    if step.idempotency is not Idempotency.ONCE or not attempt.unknown_twin(step.kind, step.target, step.args_hash):
+    if step.idempotency is not Idempotency.ONCE or not attempt.recorded.unknown_twin(step):
         return decision
     message = "the same call was started before, and nobody knows whether it was carried out; may it run again?"
     message = f"{decision.message}\n{message}" if decision.message else message

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rebuno.journal.records import ApprovalWrite, NewEvent, StepWrite
+from rebuno.journal.resource_records import ResourceChanges
 from rebuno.model.answer import Answer
 from rebuno.model.definition import Definition
 from rebuno.model.step import Idempotency, Kind
@@ -25,7 +26,8 @@ class Identified:
     the test that was maybe when a rule fired on doubt (`doubt`), what the limits said (`turn`), what the policy said in
     another thread (`foreseen`), whether other branches of the handler had their turn, whether a subagent of the step
     still runs (None: that was not looked up), what the bundles beside the policy say of the step (`shadow`), and
-    whether what an operator has stopped was read for it.
+    whether what an operator has stopped was read for it. `resources` are the keys of those that its body may change, as
+    it was submitted.
     """
 
     scope: str
@@ -45,6 +47,7 @@ class Identified:
     child_runs: bool | None = None
     shadow: Sequence[dict[str, Any]] = ()
     stops_read: bool = False
+    resources: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -55,6 +58,7 @@ class Effects:
     steps: tuple[StepWrite, ...]
     approvals: tuple[ApprovalWrite, ...] = ()
     held: bool = False
+    external: ResourceChanges | None = None
 
 
 @dataclass(slots=True)

@@ -45,7 +45,17 @@ def identify(
     occurrence = count(scope, kind, target, args_hash)
     step_id = identity.step_id(scope, kind, target, args_hash, occurrence)
     return Identified(
-        scope, kind, target, args, args_hash, occurrence, step_id, idempotency, parent_id, submission.definition
+        scope,
+        kind,
+        target,
+        args,
+        args_hash,
+        occurrence,
+        step_id,
+        idempotency,
+        parent_id,
+        submission.definition,
+        resources=submission.resources,
     )
 
 

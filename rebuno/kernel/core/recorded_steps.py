@@ -11,6 +11,7 @@ from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.journal.success_page import Success, SuccessPage
 from rebuno.kernel.core import facts, step_facts
+from rebuno.kernel.core.effects import Identified
 from rebuno.kernel.core.read_ahead import PageAhead
 from rebuno.model import identity
 from rebuno.model.answer import CallKey
@@ -94,6 +95,14 @@ class RecordedSteps:
         self._briefly = not looks_back
         self._again: dict[str, StepRow] = {}
         self._reading = asyncio.Lock()
+
+    def unsettled(self) -> list[StepRow]:
+        """The steps that have no end yet."""
+        return [step for step in self.steps.values() if not step.status.terminal]
+
+    def unknown_twin(self, step: Identified) -> bool:
+        """Whether an `at_most_once` step of this very content started once and nobody knows how it ended."""
+        return (step.kind, step.target, step.args_hash) in self.unknown
 
     # ------------------------------------------------------------ reading
 

@@ -4,9 +4,9 @@ journal. `route` says what a submission comes to; every transport drives it: `su
 
 from functools import partial
 
-from rebuno.errors import Stale
+from rebuno.errors import Stale, ValidationError
 from rebuno.journal.records import Commit, StepRow
-from rebuno.kernel.core import definitions, heavy
+from rebuno.kernel.core import definitions, heavy, resources
 from rebuno.kernel.core.append import append
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.effects import Identified, Need, Routed
@@ -64,6 +64,8 @@ def route(attempt: Attempt, step: Identified) -> Routed | Need:
 
 def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Routed | Need:
     """`route` of a step whose row is at hand (None: the journal does not know it)."""
+    if step.resources:
+        resources.check_declared(attempt, step, known)
     told = step.definition if known is None else None
     if told is not None and told.digest not in attempt.described and (need := definitions.unsaved(attempt, told)):
         return need
@@ -79,7 +81,10 @@ def route_row(attempt: Attempt, step: Identified, known: StepRow | None) -> Rout
     if known is None and attempt.policy.shadows:
         step.shadow = heavy.shadow_of(attempt.policy, step, looked_at)
     # 2. the journal: a row for each state that the step can be in
-    return settle(attempt, step, known, decision)
+    routed = settle(attempt, step, known, decision)
+    if attempt.resources and isinstance(routed, Routed) and routed.answer.kind is AnswerKind.PROCEED:
+        resources.touch(attempt, step, routed)
+    return routed
 
 
 def start(attempt: Attempt, submission: Submission, on_answer: OnAnswer) -> bool:
@@ -93,7 +98,11 @@ def start(attempt: Attempt, submission: Submission, on_answer: OnAnswer) -> bool
     if not attempt.at_end():
         return False
     step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
-    routed = route(attempt, step)
+    try:
+        routed = route(attempt, step)
+    except ValidationError:
+        attempt.uncount(step)
+        raise
     if isinstance(routed, Need) or routed.effects is None or not routed.answer.step_id:
         attempt.uncount(step)
         return False

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, Terminated
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, Batch, ExecutionRow, ExecutionWrite, Lease
+from rebuno.journal.resource_records import ResourceChanges
 from rebuno.journal.store import Store
 from rebuno.journal.words import TurnWrite
 from rebuno.kernel.core.effects import ExecutionChanges
@@ -49,11 +50,13 @@ async def write(
     execution: ExecutionWrite | None = None,
     *,
     turns: tuple[TurnWrite, ...] = (),
+    external: ResourceChanges | None = None,
     base: int | None = None,
     lease: Lease | None = None,
 ) -> int:
-    """Writes changes to an execution's events, steps and questions, to its row and to what its user said, in one
-    transaction. Committed when it returns the number of the newest event. `base` and `lease` are as in a `Batch`.
+    """Writes changes to an execution's events, steps and questions, to its row, to what its user said and to its
+    resources, in one transaction. Committed when it returns the number of the newest event. `base` and `lease` are as
+    in a `Batch`.
 
     Raises:
         Stale, Terminated, LeaseSuperseded, NotFoundError: nothing was written; the execution has moved on.
@@ -67,6 +70,7 @@ async def write(
         tuple(made.approvals),
         execution,
         turns=turns,
+        external=external,
         base=base,
         lease=lease,
     )

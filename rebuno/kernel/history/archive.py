@@ -10,11 +10,13 @@ from typing import Any, Final, TypeVar
 
 from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
 from rebuno.journal.records import NO_COLUMNS, ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow
+from rebuno.journal.resource_records import NO_RESOURCES, CheckpointRow, ResourceRow, ResourceRows
 from rebuno.journal.store import Store
 from rebuno.journal.words import RootRow, TurnRow
 from rebuno.kernel.core.loading import load
 from rebuno.kernel.history.audit import Audit
 from rebuno.kernel.history.encoding import UnfitError, decode, encode
+from rebuno.kernel.history.external import held, taken_over
 from rebuno.kernel.history.imports import continued, places_of, takes_of
 from rebuno.model import identity
 from rebuno.model.definition import described, digest_of, recorded
@@ -53,6 +55,7 @@ class Recording:
     root: RootRow | None = None
     # What servers say of the tools: texts by their digests.
     definitions: tuple[tuple[str, str], ...] = ()
+    external: ResourceRows = NO_RESOURCES
 
 
 async def record(store: Store, execution_id: str) -> Recording:
@@ -69,6 +72,7 @@ async def record(store: Store, execution_id: str) -> Recording:
         steps, approvals = await load(store, execution.id)
         events = [event async for event in _events(store, execution.id)]
         turns, root = await store.turns(execution.id), await store.root(execution.id)
+        external = await held(store, execution.id)
         if (await store.execution(execution.id)).head_seq != execution.head_seq:
             continue
         rested = replace(execution, holder=None, lease_until=0.0)
@@ -79,6 +83,7 @@ async def record(store: Store, execution_id: str) -> Recording:
             tuple(approvals.values()),
             turns=tuple(turns),
             root=root,
+            external=external,
         )
         if fault := _fault(found):
             raise StoreCorrupt(f"the history of execution `{execution.id}` is damaged: {fault}; restore a copy")
@@ -121,6 +126,7 @@ def _fault(recording: Recording) -> str:
         for turn in recording.turns:
             audit.turn(turn)
         audit.root(recording.root)
+        audit.external(recording.external)
         audit.end()
     return audit.fault
 
@@ -152,6 +158,8 @@ def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
         ("approval", recording.approvals),
         ("turn", recording.turns),
         ("root", () if recording.root is None else (recording.root,)),
+        ("resource", recording.external.resources),
+        ("checkpoint", recording.external.checkpoints),
     )
     for name, rows in rows_of:
         for row in rows:
@@ -196,6 +204,8 @@ class _Reader:
         self.approvals: list[ApprovalRow] = []
         self.turns: list[TurnRow] = []
         self.root: RootRow | None = None
+        self.resources: list[ResourceRow] = []
+        self.checkpoints: list[CheckpointRow] = []
         self.ended = False
 
     def line(self, line: bytes, number: int, hashed: str) -> None:
@@ -207,7 +217,7 @@ class _Reader:
             self._first(data)
             return
         if len(data) != 1 or self.execution is None:
-            raise UnfitError("it is none of `bundle`, `definition`, `event`, `step`, `approval`, `turn`, `root`, `end`")
+            raise UnfitError("it holds not one thing that a history holds")
         [(sort, held)] = data.items()
         own = {"execution_id": self.execution.id}
         match sort:
@@ -225,6 +235,10 @@ class _Reader:
                 self.turns.append(decode(TurnRow, held | own))
             case "root" if isinstance(held, dict) and self.root is None:
                 self.root = _root(decode(RootRow, held | own))
+            case "resource" if isinstance(held, dict):
+                self.resources.append(_resource(decode(ResourceRow, held | own)))
+            case "checkpoint" if isinstance(held, dict):
+                self.checkpoints.append(decode(CheckpointRow, held | own))
             case "end":
                 if held != {"lines": number - 1, "sha256": hashed}:
                     raise UnfitError("the lines before are not those that were written")
@@ -261,6 +275,7 @@ class _Reader:
             tuple(self.turns),
             self.root,
             tuple(self.definitions),
+            ResourceRows(tuple(self.resources), tuple(self.checkpoints)),
         )
 
 
@@ -297,6 +312,12 @@ def _root(root: RootRow) -> RootRow:
     return root
 
 
+def _resource(row: ResourceRow) -> ResourceRow:
+    for text in (row.configuration, row.binding):
+        _canonical(text)
+    return row
+
+
 def _canonical(text: str | None) -> None:
     if text is not None:
         identity.parse(text)
@@ -326,10 +347,12 @@ async def restore(store: Store, recording: Recording) -> ExecutionRow:
         await store.save_definition(digest, text)
     events = [NewEvent(event.type, event.payload, event.occurred_at) for event in recording.events]
     execution, copied = recording.execution, Copied(recording.steps, recording.approvals)
+    external = recording.external
     if not execution.status.terminal:
         execution, more, copied = continued(recording, store.now())
-        events += more
-    copied = replace(copied, places=places, takes=takes, turns=recording.turns, root=recording.root)
+        began, external = taken_over(external)
+        events += [*more, *began]
+    copied = replace(copied, places=places, takes=takes, turns=recording.turns, root=recording.root, external=external)
     if await store.create(execution, events, copied):
         return await store.execution(execution.id)
     with suppress(NotFoundError):

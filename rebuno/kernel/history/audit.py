@@ -6,9 +6,12 @@ from typing import Any, Final
 
 from rebuno.journal.chain import Chain, verify
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
+from rebuno.journal.resource_records import ResourceRows
 from rebuno.journal.words import RootRow, TurnRow
 from rebuno.kernel.core.origins import texts_of
+from rebuno.kernel.core.resource_log import ResourceLog
 from rebuno.kernel.history.audit_approvals import ANSWERS, AuditedQuestion, same_time
+from rebuno.kernel.history.external import fault
 from rebuno.model import identity
 from rebuno.model.decision import Verdict
 from rebuno.model.execution import ExecutionStatus
@@ -61,6 +64,7 @@ class Audit:
         # Of each step, the decision that asks, or asked last.
         self._asking: dict[str, dict[str, Any]] = {}
         self._turns: dict[int, EventRow] = {}
+        self._resources = ResourceLog(execution.id)
         self._created: dict[str, Any] | None = None
         self._forked: dict[str, Any] = {}
         # What the newest import says: from there on it is neither pinned nor timed.
@@ -86,6 +90,7 @@ class Audit:
     def _event(self, event: EventRow) -> None:
         family, _, what = event.type.partition(".")
         said = event.payload
+        self._resources.take(event.event_seq, event.type, said)
         if family == "execution" and what in _STANDS:
             if what == "created":
                 self._created = said
@@ -175,6 +180,10 @@ class Audit:
             times = created.get("root_turn_times", [])
             if not isinstance(times, list) or len(texts_of(row.turns) or ()) != len(times):
                 self._wrong("the turns of the root are no texts with a time each")
+
+    def external(self, rows: ResourceRows) -> None:
+        """Takes in the resources and their checkpoints, after all events."""
+        self._wrong(fault(self._resources, rows))
 
     def end(self) -> None:
         """After the last row: says what is missing, and holds the execution's own row against the log."""

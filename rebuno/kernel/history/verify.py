@@ -11,6 +11,7 @@ from rebuno.errors import ConflictError, ValidationError
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.store import Store
 from rebuno.kernel.history.audit import Audit
+from rebuno.kernel.history.external import held
 from rebuno.model.definition import digest_of, recorded
 from rebuno.policy import texts_make_policy
 from rebuno.types import CheckedHistory
@@ -98,6 +99,7 @@ async def _audited(store: Store, execution: ExecutionRow, head: str) -> Verified
             if turn.event_seq <= execution.head_seq:
                 audit.turn(turn)
         audit.root(await store.root(execution.id))
+        audit.external(await held(store, execution.id))
         audit.end()
     found = execution.head_hash.hex()
     fault = audit.fault or await _bundles_fault(store, digests) or await _definitions_fault(store, defined)

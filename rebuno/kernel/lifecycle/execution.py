@@ -22,7 +22,7 @@ from rebuno.journal.records import (
 )
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as new_event
-from rebuno.kernel.core import facts, stops
+from rebuno.kernel.core import facts, resources, stops
 from rebuno.kernel.core.ask import withdraw
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.background import Background
@@ -237,7 +237,9 @@ async def _take_over(
         return execution
     if changes.approvals:
         asked = await store.approvals(execution_id=execution.id, limit=sys.maxsize)
-    return await _attempt(kind, store, policy, execution, asked)
+    taken = await _attempt(kind, store, policy, execution, asked)
+    taken.resources = await resources.load(store, execution.id)
+    return taken
 
 
 async def judge_waiting(
@@ -310,7 +312,7 @@ async def end(
     """Writes the end of an execution whose log is known. Raises `Stale` where it has grown meanwhile."""
     status = ExecutionStatus.FAILED if output is None else ExecutionStatus.COMPLETED
     number, replayed = attempt.lease.attempt, attempt.replayed
-    changes = close(attempt.unsettled(), attempt.pending(), status)
+    changes = close(attempt.recorded.unsettled(), attempt.pending(), status)
     if output is None:
         more = {} if raised is None else {"raised": raised}
         last = new_event.execution("failed", attempt=number, reason=failure_reason, replayed=replayed, **more)

@@ -28,6 +28,7 @@ from rebuno.kernel.core.origins import began_by, of_copy
 from rebuno.kernel.core.pots import CopiedTakes
 from rebuno.kernel.lifecycle.cancel import check_deadline
 from rebuno.kernel.lifecycle.dispatch import queued
+from rebuno.kernel.lifecycle.fork_resources import CopiedResources
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
@@ -103,22 +104,24 @@ async def fork(
     bodies, turns = await _with_bodies(store, source, steps), await store.turns(source.id)
     copy = _Copy(new, at_seq, bodies, approvals, takes, turns, heard)
     copy.add(events.created(new, origin.said))
-    copy.add(
-        events.execution(
-            "forked",
-            source=source.id,
-            parent=await began_by(store, source),
-            at_seq=at_seq,
-            source_head_seq=source.head_seq,
-            source_head_hash=source.head_hash.hex(),
-            **said,
-        )
-    )
+    told = {
+        "source": source.id,
+        "parent": await began_by(store, source),
+        "at_seq": at_seq,
+        "source_head_seq": source.head_seq,
+        "source_head_hash": source.head_hash.hex(),
+        **said,
+    }
+    forked = events.execution("forked", **told)
+    copy.add(forked)
+    external = CopiedResources(source.id, at_seq)
     after = 0
     while page := await store.events(source.id, after=after):
         for event in page:
             try:
                 copy.take(event)
+                if external.take(event):
+                    copy.keep(event)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise StoreCorrupt(
                     f"event {event.event_seq} of execution `{source.id}` is damaged: {error}; restore a copy"
@@ -126,10 +129,14 @@ async def fork(
         after = page[-1].event_seq
         if after >= copy.last:
             break
-    copied = replace(copy.rows(), root=origin.of(new.id))
+    more, held, restoration = await external.copied(store, new.id, copy.events, copy.numbers)
+    copy.events += more
+    if restoration:
+        forked.payload = {**told, "restoration": restoration}
+    copied = replace(copy.rows(), root=origin.of(new.id), external=held)
     if new.served:
-        told, dispatch = queued(new)
-        copy.add(told)
+        due, dispatch = queued(new)
+        copy.add(due)
         copied = replace(copied, dispatch=dispatch)
     if not await store.create(new, copy.events, copied):
         if session:
@@ -278,7 +285,7 @@ class _Copy:
         }
         self._approval_ids = {approval_id: str(uuid_utils.uuid7()) for approval_id in self._approvals} | {"": ""}
         # Where each copied event of the source stands in the fork.
-        self._numbers: dict[int, int] = {0: 0}
+        self.numbers: dict[int, int] = {0: 0}
         self._places: list[WindowPlace] = []
         self._takes = takes
 
@@ -286,12 +293,16 @@ class _Copy:
         """Adds an event of the fork's own."""
         self.events.append(event)
 
+    def keep(self, event: EventRow) -> None:
+        """Copies an event of the source as it is."""
+        self.events.append(NewEvent(event.type, event.payload, event.occurred_at))
+        self.numbers[event.event_seq] = len(self.events)
+
     def take(self, event: EventRow) -> None:
         """Copies an event of the source, if it is about a step that is copied, or what the user wrote."""
         payload = event.payload
         if event.event_seq in self._turns:
-            self.events.append(NewEvent(event.type, payload, event.occurred_at))
-            self._numbers[event.event_seq] = len(self.events)
+            self.keep(event)
         family = event.type.partition(".")[0]
         about_step = family == "step" and payload.get("step_id") in self._steps
         about_approval = family == "approval" and payload.get("approval_id") in self._approvals
@@ -306,7 +317,7 @@ class _Copy:
             said = self._takes.read(event, moved["step_id"])
             moved |= {} if said is None else {"limits": said}
         self.events.append(NewEvent(event.type, moved, event.occurred_at))
-        self._numbers[event.event_seq] = len(self.events)
+        self.numbers[event.event_seq] = len(self.events)
         if about_step:
             # Only the first event of a step names limits.
             self._places += places(self._new, moved["step_id"], event)
@@ -330,9 +341,9 @@ class _Copy:
                 execution_id=self._new.id,
                 parent_id=self._id(step.parent_id),
                 approval_id=self._approval_ids.get(step.approval_id, ""),
-                decided_seq=self._numbers[step.decided_seq],
-                started_seq=self._numbers[step.started_seq],
-                outcome_seq=self._numbers[step.outcome_seq],
+                decided_seq=self.numbers[step.decided_seq],
+                started_seq=self.numbers[step.started_seq],
+                outcome_seq=self.numbers[step.outcome_seq],
                 # Attempts of the source came to it, and none of the fork's own.
                 visited=0,
                 submission=0,
@@ -347,13 +358,13 @@ class _Copy:
                 step_id=self._id(approval.step_id),
                 # What a person let the source do is no leave for the fork.
                 scope="once",
-                requested_seq=self._numbers[approval.requested_seq],
-                resolved_seq=self._numbers[approval.resolved_seq],
+                requested_seq=self.numbers[approval.requested_seq],
+                resolved_seq=self.numbers[approval.resolved_seq],
             )
             for approval in self._approvals.values()
         ]
         turns = [
-            replace(turn, execution_id=self._new.id, event_seq=self._numbers[turn.event_seq])
+            replace(turn, execution_id=self._new.id, event_seq=self.numbers[turn.event_seq])
             for turn in self._turns.values()
         ]
         # What the source counts in a shared pot is there already.

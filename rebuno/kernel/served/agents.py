@@ -1,19 +1,25 @@
 """What a served kernel does for agents: answer submissions, record outcomes, keep leases, end executions."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from rebuno.errors import BundleError, ConflictError, LeaseSuperseded, NotFoundError, StoreError, Terminated
 from rebuno.journal.records import Lease, StepRow
+from rebuno.kernel.lifecycle import resources
 from rebuno.kernel.served import report, submit
+from rebuno.kernel.served.attempt import ServedAttempt
 from rebuno.kernel.served.replica import Dispatched, Replica
 from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
 from rebuno.kernel.served.streams import check_length
 from rebuno.model.answer import Answer, AnswerKind, Submission
+from rebuno.model.resource import NOTHING_CAPTURED, Captured, RegisteredResource, Registration
 from rebuno.model.step import StepStatus
 from rebuno.types import Delta
+
+T = TypeVar("T")
 
 logger: Final = logging.getLogger("rebuno")
 
@@ -48,10 +54,17 @@ class Agents(Replica):
         return answer
 
     async def complete_step(
-        self, agent_id: str, execution_id: str, dispatch: Dispatched, step_id: str, result: str
+        self,
+        agent_id: str,
+        execution_id: str,
+        dispatch: Dispatched,
+        step_id: str,
+        result: str,
+        captures: Captured = NOTHING_CAPTURED,
     ) -> ReportAnswer:
-        """Records the result of a body, canonical JSON. `ConflictError` where the step does not execute."""
-        return await self._report(agent_id, execution_id, dispatch, step_id, result=result)
+        """Records the result of a body, canonical JSON, and the checkpoints that were made after it. `ConflictError`
+        where the step does not execute."""
+        return await self._report(agent_id, execution_id, dispatch, step_id, result=result, captures=captures)
 
     async def fail_step(
         self,
@@ -63,11 +76,46 @@ class Agents(Replica):
         raised: str = "",
         *,
         nothing_done: bool = False,
+        captures: Captured = NOTHING_CAPTURED,
     ) -> ReportAnswer:
         """Records the failure of a body, canonical JSON of an object, what it raised, as that of what
         `rebuno.model.raised` tells, and whether it says that nothing was done. Raises as `complete_step`."""
         return await self._report(
-            agent_id, execution_id, dispatch, step_id, error=error, raised=raised, nothing_done=nothing_done
+            agent_id,
+            execution_id,
+            dispatch,
+            step_id,
+            error=error,
+            raised=raised,
+            nothing_done=nothing_done,
+            captures=captures,
+        )
+
+    async def register_resource(
+        self, agent_id: str, execution_id: str, dispatch: Dispatched, asked: Registration
+    ) -> RegisteredResource:
+        """Registers a resource, or finds it registered. `Terminated` where the execution has ended, `ValidationError`,
+        or `ConflictError` where it is registered with another driver, configuration or reuse."""
+        return await self._about_resources(
+            agent_id, execution_id, dispatch, lambda attempt: resources.register(attempt, asked)
+        )
+
+    async def bind_resource(
+        self, agent_id: str, execution_id: str, dispatch: Dispatched, key: str, binding: str
+    ) -> None:
+        """Notes what a resource is bound to, canonical JSON. `Terminated`, `ValidationError`, `NotFoundError`, or
+        `ConflictError` where it is bound otherwise."""
+        await self._about_resources(
+            agent_id, execution_id, dispatch, lambda attempt: resources.bind(attempt, key, binding)
+        )
+
+    async def publish_checkpoints(
+        self, agent_id: str, execution_id: str, dispatch: Dispatched, captures: Captured
+    ) -> None:
+        """Adds checkpoints that cover the newest event; what is refused is recorded so. `Terminated` where the
+        execution has ended."""
+        await self._about_resources(
+            agent_id, execution_id, dispatch, lambda attempt: resources.publish(attempt, captures)
         )
 
     async def heartbeat(self, agent_id: str, execution_id: str, dispatch: Dispatched) -> None:
@@ -149,6 +197,19 @@ class Agents(Replica):
             self._forget(execution_id, dispatch)
             raise
 
+    async def _about_resources(
+        self,
+        agent_id: str,
+        execution_id: str,
+        dispatch: Dispatched,
+        one_try: Callable[[ServedAttempt], Awaitable[T]],
+    ) -> T:
+        with self._attending(execution_id, dispatch):
+            attempt = await self._attempt(agent_id, execution_id, dispatch)
+            done = await attempt.transact(partial(one_try, attempt))
+            await attempt.renew(await self._lease(agent_id))
+        return done
+
     async def _report(
         self,
         agent_id: str,
@@ -160,12 +221,19 @@ class Agents(Replica):
         error: str | None = None,
         raised: str = "",
         nothing_done: bool = False,
+        captures: Captured = NOTHING_CAPTURED,
     ) -> ReportAnswer:
         try:
             with self._attending(execution_id, dispatch):
                 attempt = await self._attempt(agent_id, execution_id, dispatch)
                 settled = await report.report(
-                    attempt, step_id, result=result, error=error, raised=raised, nothing_done=nothing_done
+                    attempt,
+                    step_id,
+                    result=result,
+                    error=error,
+                    raised=raised,
+                    nothing_done=nothing_done,
+                    captures=captures,
                 )
                 await attempt.renew(await self._lease(agent_id))
         except Terminated:

@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 from rebuno.errors import LeaseSuperseded, Stale, Terminated
 from rebuno.journal.records import ApprovalRow, Basis, Dispatch, ExecutionRow, Lease, StepRow
 from rebuno.journal.served import ServedStore
+from rebuno.kernel.core import resources
 from rebuno.kernel.core.attempt import NEWEST, Attempt
 from rebuno.kernel.core.effects import Identified, Need
 from rebuno.kernel.core.heavy import read
@@ -162,6 +163,7 @@ class ServedAttempt(Attempt):
             recorded = self._reading(asked, set())
             await recorded.all()
             dispatch = await self.served.dispatch(execution.id)
+            found = await resources.load(self.store, execution.id)
             if self.listens:
                 await self.hear()
             again = await self.store.execution(execution.id)
@@ -169,6 +171,7 @@ class ServedAttempt(Attempt):
                 break
             # What was read is of two moments.
         self.execution, self.head, self.recorded, self.dispatch = again, again.head_seq, recorded, dispatch
+        self.resources = found
         self._freed.clear()
         self._basis = Basis()
         self._stale = False

@@ -16,6 +16,7 @@ from rebuno.kernel.history import archive, event_payloads
 from rebuno.kernel.history.verify import Verified, check
 from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.lifecycle.fork_resources import fork_points, with_restoration
 from rebuno.kernel.lifecycle.say import say
 from rebuno.kernel.lifecycle.waiting import delivery
 from rebuno.kernel.operator import shown
@@ -267,9 +268,13 @@ class Clients(Replica):
         self._wake()
         return row
 
-    async def fork_points(self, execution_id: str) -> int:
-        """The number of its newest event."""
-        return (await self._store.execution(execution_id)).head_seq
+    async def with_restoration(self, forked: types.Execution) -> types.Execution:
+        """A new fork as the answer to its making shows it: with what its resources begin with."""
+        return await with_restoration(self._store, forked)
+
+    async def fork_points(self, execution_id: str) -> types.ForkPoints:
+        """Its newest event, its resources and their checkpoints; else `NotFoundError`."""
+        return await fork_points(self._store, execution_id)
 
     def listen(self, execution_id: str) -> AbstractContextManager["asyncio.Queue[Delta]"]:
         """What the execution's steps publish while the context is open; a slow listener loses the oldest."""

@@ -7,8 +7,10 @@ import uuid_utils
 
 from rebuno.errors import ConflictError, NotFoundError, Stale, Terminated, ValidationError
 from rebuno.journal.records import Copied, ExecutionRow, ExecutionWrite, NewEvent
+from rebuno.journal.resource_records import ResourceChanges, ResourceRows, ResourceWrite
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events as new_event
+from rebuno.kernel.core import resources
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.names import check_name, check_workdir
 from rebuno.kernel.core.origins import CLIENT, NO_USER, check_same_folder, of_child
@@ -65,12 +67,24 @@ async def create(store: ServedStore, request: CreateRequest, digest: str) -> tup
         origin = origin.in_folder(request.workdir, by_host=by_host)
         events: list[NewEvent] = [new_event.created(execution, origin.said)]
         copied = Copied(root=origin.of(execution.id))
+        if not busy and request.session and parent:
+            told, writes = await _inherited(store, parent, execution.id)
+            external = ResourceRows(
+                tuple(replace(write.row, registered_seq=2 + (write.registered or 0)) for write in writes)
+            )
+            events += told
+            copied = replace(copied, external=external if writes else None)
         if not busy:
-            told, dispatch = queued(execution)
-            events.append(told)
+            due, dispatch = queued(execution)
+            events.append(due)
             copied = replace(copied, dispatch=dispatch)
         if await store.create(execution, events, copied):
             return await store.execution(execution.id), True
+
+
+async def _inherited(store: ServedStore, parent: str, execution_id: str) -> tuple[list[NewEvent], list[ResourceWrite]]:
+    """The resources of the execution before this one in its session, without their checkpoints."""
+    return resources.inherited(execution_id, await store.resources(parent))
 
 
 async def _before(store: ServedStore, request: CreateRequest) -> ExecutionRow | None:
@@ -164,8 +178,11 @@ async def begin_pending(store: ServedStore, execution: ExecutionRow) -> bool:
     last = await store.session(execution.agent_id, execution.session, live=False)
     continues = last.id if last is not None else execution.continues
     told, dispatch = queued(execution)
+    events, writes = await _inherited(store, last.id, execution.id) if last is not None else ([], [])
+    external = ResourceChanges(tuple(writes)) if writes else None
     row = ExecutionWrite(ExecutionStatus.RUNNING, dispatch=dispatch, continues=continues)
     with suppress(Stale, Terminated):
-        await write(store, execution.id, ExecutionChanges([told]), row, base=execution.head_seq)
+        changes = ExecutionChanges([*events, told])
+        await write(store, execution.id, changes, row, base=execution.head_seq, external=external)
         return True
     return False

@@ -9,12 +9,14 @@ from rebuno.errors import ConflictError, NotFoundError, Stale
 from rebuno.journal.records import ExecutionWrite, StepRow, StepWrite
 from rebuno.kernel.core import events
 from rebuno.kernel.core.heavy import read
+from rebuno.kernel.lifecycle import resources
 from rebuno.kernel.lifecycle.execution import end
 from rebuno.kernel.lifecycle.waiting import awaited
 from rebuno.kernel.served.attempt import ServedAttempt
 from rebuno.kernel.served.subagents import tell_parent
 from rebuno.model import usage
 from rebuno.model.execution import ExecutionStatus
+from rebuno.model.resource import NOTHING_CAPTURED, Captured
 from rebuno.model.step import Kind, StepStatus
 
 
@@ -45,9 +47,10 @@ async def report(
     error: str | None = None,
     raised: str = "",
     nothing_done: bool = False,
+    captures: Captured = NOTHING_CAPTURED,
 ) -> ReportAnswer:
     """Records how a body of this attempt ended: with a result, or an error, what was `raised`, canonical JSON, and
-    whether it says that nothing was done. Committed when this returns.
+    whether it says that nothing was done; with the checkpoints that were made after it. Committed when this returns.
 
     Raises:
         NotFoundError: the execution has no such step.
@@ -60,7 +63,7 @@ async def report(
         step = await _running(attempt, step_id)
         if isinstance(step, ReportAnswer):
             return step
-        return await _record(attempt, _ended(step, (result, value), error, nothing_done), value, raised)
+        return await _record(attempt, _ended(step, (result, value), error, nothing_done), value, raised, captures)
 
     return await attempt.transact(one_try)
 
@@ -90,9 +93,14 @@ def _ended(step: StepRow, result: tuple[str | None, Any], error: str | None, not
     return row
 
 
-async def _record(attempt: ServedAttempt, row: StepRow, value: Any, raised: str) -> ReportAnswer:
-    attempt.settled(row, value)
+async def _record(attempt: ServedAttempt, row: StepRow, value: Any, raised: str, captures: Captured) -> ReportAnswer:
     event = events.succeeded(row) if row.error is None else events.failed(row, raised)
+    if attempt.resources or captures:
+        await resources.settle(attempt, row, event, value, captures)
+        if attempt.lease_over:
+            await attempt.release()
+        return ReportAnswer(ReportOutcome.RECORDED, step=row)
+    attempt.settled(row, value)
     committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False)
     head = attempt.head
     number = await asyncio.shield(committed)

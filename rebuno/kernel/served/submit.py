@@ -12,7 +12,7 @@ from typing import Final
 from rebuno.errors import ConflictError, Stale
 from rebuno.journal.records import Dispatch, ExecutionWrite, NewEvent, StepRow, StepWrite
 from rebuno.kernel.core import events as new_event
-from rebuno.kernel.core import limits
+from rebuno.kernel.core import limits, resources
 from rebuno.kernel.core.divergence import OthersNeeded, instead_of
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.identify import identified_as, identify
@@ -105,7 +105,8 @@ class _Request:
         known = await attempt.store.step(step_id)
         self._check_same(known)
         if known.status is StepStatus.EXECUTING and known.attempt == attempt.lease.attempt:
-            return Answer(AnswerKind.PROCEED, step_id, rule_id=known.rule_id)
+            told = resources.told_again(attempt, self._submission.resources, known) if attempt.resources else ()
+            return Answer(AnswerKind.PROCEED, step_id, rule_id=known.rule_id, resources=told)
         if known.status is StepStatus.ALLOWED:
             return Answer(AnswerKind.BLOCKED, step_id, approval_id=known.approval_id, rule_id=known.rule_id)
         step = identified_as(known)
@@ -138,7 +139,12 @@ class _Request:
         attempt.take_in(answer, Effects((), steps))
         if events or execution is not None:
             committed = attempt.write(
-                events, steps=steps, approvals=effects.approvals, execution=execution, judged=True
+                events,
+                steps=steps,
+                approvals=effects.approvals,
+                execution=execution,
+                external=effects.external,
+                judged=True,
             )
             if not answer.step_id:
                 committed.add_done_callback(partial(limits.remember, attempt, step_id, answer))

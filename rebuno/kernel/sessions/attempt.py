@@ -97,7 +97,7 @@ class ObservingAttempt(HostedAttempt):
 
 def waiting_twin(attempt: Attempt, kind: str, target: str, args_hash: str) -> StepRow | None:
     """The step of this content that waits for a person, or was granted and has not run; None without one."""
-    for step in attempt.unsettled():
+    for step in attempt.recorded.unsettled():
         if step.status in (StepStatus.AWAITING, StepStatus.ALLOWED) and (step.kind, step.target, step.args_hash) == (
             kind,
             target,

@@ -308,7 +308,7 @@ class HostSession:
     async def _end(self) -> ExecutionRow:
         await self._lose()
         attempt = self.attempt
-        if any(step.status in _WAITS for step in attempt.unsettled()):
+        if any(step.status in _WAITS for step in attempt.recorded.unsettled()):
             await self._kernel.abandon(attempt)
             attempt.forget()
             return await attempt.store.execution(attempt.execution.id)

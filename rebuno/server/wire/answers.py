@@ -6,8 +6,10 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from rebuno.kernel import ReportAnswer
+from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind
-from rebuno.server.wire.writing import Json, obj, raw
+from rebuno.model.resource import RegisteredResource
+from rebuno.server.wire.writing import Json, array, obj, raw
 
 DecisionName: TypeAlias = Literal[
     "proceed", "replay", "denied", "blocked", "execution_blocked", "rate_limited", "execution_terminal"
@@ -43,6 +45,14 @@ def error(code: str, message: str, details: Any = None) -> Json:
     return obj(code=code, message=message) if details is None else obj(code=code, message=message, details=details)
 
 
+class StepResourceOut(Out):
+    """A resource that a step may change: the generation that it begins, and whether a checkpoint is due after it."""
+
+    key: str
+    generation: int
+    due: bool | None = None
+
+
 class DecisionOut(Out):
     """What an agent must do now."""
 
@@ -53,10 +63,17 @@ class DecisionOut(Out):
     reason: str | None = None
     rule_id: str | None = None
     approval_id: str | None = None
+    resources: list[StepResourceOut] | None = None
 
 
 def decision(answer: Answer) -> Json:
     match answer.kind:
+        case AnswerKind.PROCEED if answer.resources:
+            touched = array(
+                obj(key=one.key, generation=one.generation, **({"due": True} if one.due else {}))
+                for one in answer.resources
+            )
+            return obj(decision="proceed", step_id=answer.step_id, resources=touched)
         case AnswerKind.PROCEED:
             return obj(decision="proceed", step_id=answer.step_id)
         case AnswerKind.REPLAY if answer.error is not None:
@@ -94,6 +111,43 @@ def settled(said: ReportAnswer, step_id: str) -> Json:
     return obj(decision="replay", step_id=step_id, result=raw(said.result))
 
 
+class ResourceOut(Out):
+    """A resource as its execution knows it."""
+
+    key: str
+    driver_id: str
+    configuration: Any
+    coverage_reuse: bool
+    every_steps: int
+    on_completion: bool
+    registered_seq: int
+    generation: int
+    count: int
+    covered: bool
+    binding: Any = None
+    checkpoint_ref: str | None = None
+
+
+def resource(said: RegisteredResource) -> Json:
+    asked = said.registration
+    more = {} if said.binding is None else {"binding": raw(said.binding)}
+    if said.checkpoint_ref:
+        more["checkpoint_ref"] = Json(identity.canonical(said.checkpoint_ref))
+    return obj(
+        key=asked.key,
+        driver_id=asked.driver_id,
+        configuration=raw(asked.configuration),
+        coverage_reuse=asked.coverage_reuse,
+        every_steps=asked.every_steps,
+        on_completion=asked.on_completion,
+        registered_seq=said.registered_seq,
+        generation=said.generation,
+        count=said.count,
+        covered=said.covered,
+        **more,
+    )
+
+
 class SuspendedOut(Out):
     """Whether something is waited for."""
 
@@ -104,11 +158,3 @@ class PreviousOut(Out):
     """What the execution continues from."""
 
     state: Any
-
-
-class ForkPointsOut(Out):
-    """Where a fork may begin: at any event up to this one."""
-
-    latest_seq: int
-    resources: dict[str, Any]
-    checkpoints: list[Any]

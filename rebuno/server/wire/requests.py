@@ -105,7 +105,8 @@ class Sweep(Body):
 class Submit(Body):
     """What an agent wants to do. Without `args` they are null, without `idempotency` the step is `safe_to_retry`.
     `submission` counts the requests of one attempt from 1: repeated, it gets the first answer again. `definition` is
-    that of the tool: its server, its name and its digest, with its description where the kernel may not have it."""
+    that of the tool: its server, its name and its digest, with its description where the kernel may not have it.
+    `resources` are the keys of those that the step may change."""
 
     kind: KindName
     target: str
@@ -117,12 +118,58 @@ class Submit(Body):
     definition: dict[str, Any] | None = None
 
 
+class CaptureBody(Body):
+    """A checkpoint that a driver has made of a generation of a resource."""
+
+    key: str
+    generation: int
+    checkpoint_ref: str | None = None
+
+
+class CaptureFailureBody(Body):
+    """Why a driver could make no checkpoint of a generation of a resource."""
+
+    key: str
+    generation: int
+    error: str | None = None
+
+
+# So many checkpoints in one request.
+Captures: TypeAlias = Annotated[list[CaptureBody], Field(max_length=1000)]
+CaptureFailures: TypeAlias = Annotated[list[CaptureFailureBody], Field(max_length=1000)]
+
+
+class RegisterResource(Body):
+    """State outside the journal that the execution works on. Without `every_steps` there are no checkpoints; with them
+    there is one at the end of the handler too, unless `on_completion` is false."""
+
+    key: str
+    driver_id: str
+    configuration: Any = None
+    coverage_reuse: bool | None = None
+    every_steps: int | None = None
+    on_completion: bool | None = None
+
+
+class BindResource(Body):
+    """What a resource is bound to, as its driver opens it again; not null."""
+
+    binding: Any = None
+
+
+class PublishCheckpoints(Body):
+    """Checkpoints of the newest event, and those that could not be made."""
+
+    captures: Captures | None = None
+    capture_failures: CaptureFailures | None = None
+
+
 class StepResult(Body):
     """What a step's body gave; null where it is left out."""
 
     result: Any = None
-    captures: list[Any] | None = None
-    capture_failures: list[Any] | None = None
+    captures: Captures | None = None
+    capture_failures: CaptureFailures | None = None
 
 
 class StepError(Body):
@@ -131,8 +178,8 @@ class StepError(Body):
 
     error: Any = None
     nothing_done: bool | None = None
-    captures: list[Any] | None = None
-    capture_failures: list[Any] | None = None
+    captures: Captures | None = None
+    capture_failures: CaptureFailures | None = None
 
 
 class DeltaBody(Body):
