@@ -19,6 +19,7 @@ from rebuno.types import (
     Delta,
     Event,
     Execution,
+    ForkPoints,
     Model,
     NewApiKey,
     Page,

@@ -206,6 +206,8 @@ class Agents(Replica):
     ) -> T:
         with self._attending(execution_id, dispatch):
             attempt = await self._attempt(agent_id, execution_id, dispatch)
+            # What another replica has done is no part of the answer that nothing is written for.
+            attempt.outdated()
             done = await attempt.transact(partial(one_try, attempt))
             await attempt.renew(await self._lease(agent_id))
         return done

@@ -67,13 +67,11 @@ async def create(store: ServedStore, request: CreateRequest, digest: str) -> tup
         origin = origin.in_folder(request.workdir, by_host=by_host)
         events: list[NewEvent] = [new_event.created(execution, origin.said)]
         copied = Copied(root=origin.of(execution.id))
-        if not busy and request.session and parent:
+        if not busy and request.session and parent and not request.continues:
             told, writes = await _inherited(store, parent, execution.id)
-            external = ResourceRows(
-                tuple(replace(write.row, registered_seq=2 + (write.registered or 0)) for write in writes)
-            )
+            rows = [replace(one.row, registered_seq=len(events) + 1 + (one.registered or 0)) for one in writes]
             events += told
-            copied = replace(copied, external=external if writes else None)
+            copied = replace(copied, external=ResourceRows(tuple(rows)) if rows else None)
         if not busy:
             due, dispatch = queued(execution)
             events.append(due)

@@ -74,6 +74,7 @@ class _Request:
         self._judged = judged
         # Whether the handler's other branches had their turn.
         self.others_came = False
+        self._looked = False
 
     async def answer(self) -> Answer | OthersNeeded:
         """One try, under the attempt's lock. Raises `Stale` where it has to be tried again."""
@@ -81,6 +82,9 @@ class _Request:
         before = attempt.answered.get(self._number)
         if before is not None:
             return await self._again(before)
+        if not (self._looked or attempt.resources.keys() >= set(self._submission.resources)):
+            self._looked = True
+            raise Stale("another replica may know the resources that it names")
         began = perf_counter()
         step = identify(self._submission, attempt.execution.id, attempt.bodies, attempt.count)
         step.others_came = self.others_came
