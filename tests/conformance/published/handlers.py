@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 import rebuno
 from tests.conformance.published import tools
+from tests.conformance.published.drafts import drafting
 from tests.conformance.published.ledger import note
 
 
@@ -205,5 +206,9 @@ HANDLERS: Final[dict[str, Callable[..., Any]]] = {
         lingering,
         ordering,
         echoing,
+        drafting,
     )
+} | {
+    # One that is killed, and serves no other scenario.
+    "mortal": drafting,
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import rebuno
-from tests.conformance.published import effects, lives, people
+from tests.conformance.published import checkpoints, effects, lives, people
 from tests.conformance.published.handlers import HANDLERS
 from tests.conformance.published.world import World, free_ports, listens, world
 
@@ -42,6 +42,10 @@ TOGETHER: Final[tuple[Scenario, ...]] = (
     people.keys_are_scoped,
     people.inputs_are_bound,
     people.agents_say_what_they_take,
+    checkpoints.forks_begin_with_checkpoints,
+    checkpoints.forks_between_checkpoints_begin_before_them,
+    checkpoints.failed_steps_are_captured,
+    checkpoints.sessions_keep_their_resources,
     lives.subagents_work_side_by_side,
     lives.subagents_fail_and_are_asked,
     lives.a_parents_end_is_its_subagents,
@@ -51,6 +55,7 @@ APART: Final[tuple[Scenario, ...]] = (
     lives.cancelled_handlers_stop,
     lives.killed_agents_are_resumed,
     lives.replaced_attempts_are_fenced,
+    checkpoints.resources_outlive_killed_agents,
 )
 
 

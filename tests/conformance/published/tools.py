@@ -58,7 +58,8 @@ async def delegate(to: str, task: Any) -> Any:
     return await rebuno.subagent(to, task)
 
 
-async def _until(path: str) -> str:
+async def until_there(path: str) -> str:
+    """Returns once a file is there."""
     # Another process makes the file: there is nothing to wait on but the file system.
     for _ in itertools.count():
         if await asyncio.to_thread(Path(path).exists):
@@ -71,14 +72,14 @@ async def _until(path: str) -> str:
 async def linger(path: str) -> str:
     """Ends once a file is there."""
     note("linger")
-    return await _until(path)
+    return await until_there(path)
 
 
 @rebuno.tool(idempotency="at_most_once")
 async def hold(path: str) -> str:
     """The same, and never twice."""
     note("hold")
-    return await _until(path)
+    return await until_there(path)
 
 
 async def _look_up(args: dict[str, Any]) -> str:
