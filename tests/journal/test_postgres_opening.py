@@ -12,6 +12,8 @@ from rebuno.journal.migrate import migrations
 from rebuno.journal.opening import open_store
 from rebuno.journal.postgres import PostgresStore
 from rebuno.journal.postgres.connection import connect, migrate, target
+from rebuno.journal.records import Copied
+from rebuno.journal.resource_records import ResourceChanges, ResourceRow, ResourceRows, ResourceWrite
 from rebuno.journal.sqlite import SQLiteStore
 from rebuno.journal.stops import StopRow
 from tests.journal.builders import approval, asking, batch, event, execution, in_loop, started, starting, step, written
@@ -129,6 +131,33 @@ def test_an_earlier_version_is_refused_where_it_would_disobey(postgres: str, wri
         with pytest.raises(SchemaTooNew) as caught:
             migrate(connection, to, create=False, known=known[:4])
     assert (caught.value.found, caught.value.known) == (5, 4)
+
+
+@pytest.mark.parametrize("written_by", ["create", "a batch"])
+def test_an_earlier_version_is_refused_once_there_are_resources(postgres: str, written_by: str) -> None:
+    """It would begin steps that change one, and leave its checkpoints as if they still held."""
+    row = ResourceRow("e1", "box", "test", "null", False, 1, True, 1)
+
+    async def body() -> None:
+        store = await PostgresStore.open(postgres)
+        if written_by == "create":
+            held = Copied(external=ResourceRows((row,)))
+            assert await store.create(execution("e1"), [event("resource.registered")], held)
+        else:
+            await started(store)
+            external = ResourceChanges((ResourceWrite(row, registered=0),))
+            await written(store, batch("e1", event("resource.registered"), external=external))
+        await store.close()
+        await opened_once(postgres)
+
+    asyncio.run(body())
+    known = migrations("rebuno.journal.postgres")
+    to = target(postgres, 10.0, 2.0)
+    with connect(to) as connection:
+        migrate(connection, to, create=False, known=known[:7])
+        with pytest.raises(SchemaTooNew) as caught:
+            migrate(connection, to, create=False, known=known[:6])
+    assert (caught.value.found, caught.value.known) == (7, 6)
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])

@@ -70,6 +70,10 @@ WITH given AS (
 ), resourced AS (
     INSERT INTO rebuno.resources
     SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.resources, g.resources) AS x
+), needed AS (
+    -- Versions that do not know which steps end a checkpoint do not start on this store any more.
+    INSERT INTO rebuno.schema_version (number)
+    SELECT 7 FROM added, given AS g WHERE json_array_length(g.resources) > 0 ON CONFLICT DO NOTHING
 ), covered AS (
     INSERT INTO rebuno.checkpoints
     SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.checkpoints, g.checkpoints) AS x

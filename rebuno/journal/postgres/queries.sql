@@ -161,6 +161,12 @@ WITH given AS (
     SET every_steps = excluded.every_steps, on_completion = excluded.on_completion, generation = excluded.generation,
         counted = excluded.counted, binding = excluded.binding, checkpoint_ref = excluded.checkpoint_ref,
         writers = excluded.writers
+), needed AS (
+    -- Versions that do not know which steps end a checkpoint do not start on this store any more.
+    INSERT INTO rebuno.schema_version (number)
+    SELECT 7 FROM moved WHERE json_array_length(moved.resources) > 0
+      AND NOT EXISTS (SELECT 1 FROM rebuno.schema_version WHERE number = 7)
+    ON CONFLICT DO NOTHING
 ), invalidated AS (
     UPDATE rebuno.checkpoints AS c SET invalidated_seq = x.invalidated
     FROM moved, json_to_recordset(moved.resources) AS x (execution_id text, key text, invalidated bigint)
