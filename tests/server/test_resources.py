@@ -24,9 +24,8 @@ def test_a_resource_through_its_life() -> None:
     async def scenario(server: Running) -> None:
         async with agent(server) as a:
             path = await begun(server, a)
-            view = await a.said(
-                "POST", f"{path}/resources", register(every_steps=1, configuration={"b": 1.0, "a": "é"})
-            )
+            configured = {"configuration": {"b": 1.0, "a": "é"}}
+            view = await a.said("POST", f"{path}/resources", register(every_steps=1, **configured))
             fits("ResourceOut", view)
             assert view == {
                 "key": "box",
