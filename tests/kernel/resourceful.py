@@ -84,7 +84,7 @@ def works(run: Run) -> Works:
     return Works(run.serving, run.webhook, run.agent, run.number)
 
 
-async def begun(w: World, **more: object) -> Works:
+async def begun(w: World, **more: Any) -> Works:
     """A new execution of a new agent, delivered."""
     await w.agent()
     return works(await w.begin(**more))

@@ -40,7 +40,7 @@ def test_a_resource_is_registered_once(serve: Scenario) -> None:
         assert await other.register(configuration='{"a":1}', every_steps=0) == first
         for more in ({"driver_id": "x"}, {"configuration": '{"a":2}'}, {"coverage_reuse": True}):
             with pytest.raises(ConflictError):
-                await other.register(**{"configuration": '{"a":1}', **more})
+                await other.register("box", **{"configuration": '{"a":1}', **more})
         enabled = await other.register(configuration='{"a":1}', every_steps=3, on_completion=False)
         assert (enabled.registration.every_steps, enabled.registration.on_completion) == (3, False)
         assert enabled.registered_seq == first.registered_seq
