@@ -8,7 +8,7 @@ WORKERS ?= logical
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 FAST := -m "not slow and not postgres and not process"
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all coverage mutate prove api lock conformance hosts upgrade failover check bench diagrams programs tables clean
+.PHONY: help demo test test-fast test-all coverage mutate prove api lock conformance hosts upgrade failover scale check bench diagrams programs tables clean
 
 help: ## this list
 	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -56,6 +56,11 @@ upgrade: $(VENV)/.ready ## replicas from an earlier commit to this one, one by o
 
 failover: $(VENV)/.ready ## kill the primary of a PostgreSQL with a standby under load, directly and through PgBouncer
 	$(BIN)/python tests/acceptance/failover.py
+
+scale: $(VENV)/.ready ## measure what one PostgreSQL carries, and write the figures of docs/scale.md
+	$(BIN)/python benchmarks/scale.py --json > benchmarks/results/scale.tmp
+	mv benchmarks/results/scale.tmp benchmarks/results/scale.json
+	$(BIN)/python -m benchmarks.scale_page
 
 check: $(VENV)/.ready ## lint, types, import direction, and the shipped policies
 	$(BIN)/ruff check .
