@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from rebuno.errors import StoreError, StoreReadOnly
+from rebuno.errors import StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.chain import verify
 from rebuno.journal.opening import open_store
 from rebuno.journal.postgres import PostgresStore
@@ -118,6 +118,14 @@ def test_of_several_servers_the_primary_is_looked_for(url: str, wanted: str | No
     assert conninfo_to_dict(target(url, 1.0, 1.0).conninfo).get("target_session_attrs") == wanted
 
 
+def test_the_environment_may_name_the_servers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As libpq takes it; and which of them is wanted."""
+    monkeypatch.setenv("PGHOST", "a,b")
+    assert "target_session_attrs=read-write" in target("postgresql:///d", 1.0, 1.0).conninfo
+    monkeypatch.setenv("PGTARGETSESSIONATTRS", "primary")
+    assert "target_session_attrs" not in target("postgresql:///d", 1.0, 1.0).conninfo
+
+
 @pytest.fixture
 def program() -> str:
     """The pooler, where it is installed."""
@@ -159,6 +167,24 @@ async def test_a_pooler_of_sessions_holds(lasting: Pair, program: str) -> None:
         await store.close()
 
 
-def _pooled(pair: Pair, port: int, mode: str, size: int) -> pooler.Pooler:
-    password, server_port = pair.primary.password, pair.primary.port
-    return pooler.Pooler(port, mode, database="postgres", password=password, server_port=server_port, size=size)
+@in_loop
+async def test_a_pooler_without_a_second_connection_is_told_as_it_is(lasting: Pair, program: str) -> None:
+    """Nobody can tell how it pools: it is not said that it does so wrongly."""
+    (port,) = free_ports(1)
+    with (
+        _pooled(lasting, port, "session", 20, clients=1) as pooled,
+        pytest.raises(StoreUnreachable, match="no more connections"),
+    ):
+        await PostgresStore.open(pooled.url)
+
+
+def _pooled(pair: Pair, port: int, mode: str, size: int, clients: int = 200) -> pooler.Pooler:
+    return pooler.Pooler(
+        port,
+        mode,
+        database="postgres",
+        password=pair.primary.password,
+        server_port=pair.primary.port,
+        size=size,
+        clients=clients,
+    )

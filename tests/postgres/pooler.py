@@ -35,8 +35,18 @@ def program() -> str:
 class Pooler:
     """A PgBouncer in front of one server, which `point` exchanges. Use it with `with`."""
 
-    def __init__(self, port: int, mode: str, *, database: str, password: str, server_port: int, size: int = 40) -> None:
-        self.port, self.mode, self.database, self.size = port, mode, database, size
+    def __init__(
+        self,
+        port: int,
+        mode: str,
+        *,
+        database: str,
+        password: str,
+        server_port: int,
+        size: int = 40,
+        clients: int = 200,
+    ) -> None:
+        self.port, self.mode, self.database, self.size, self.clients = port, mode, database, size, clients
         self._password = password
         self._server_port = server_port
         self._folder = Path(tempfile.mkdtemp(prefix="rebuno-pgb-"))
@@ -101,7 +111,7 @@ auth_type = plain
 auth_file = {self._folder / "users"}
 pool_mode = {self.mode}
 default_pool_size = {self.size}
-max_client_conn = 200
+max_client_conn = {self.clients}
 server_login_retry = 1
 """
         (self._folder / "ini").write_text(text, encoding="ascii")

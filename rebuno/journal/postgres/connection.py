@@ -1,5 +1,6 @@
 """Opens connections and checks the server: its settings, its permissions, its schema version."""
 
+import os
 import random
 import time
 from collections.abc import Sequence
@@ -72,7 +73,8 @@ def target(url: str, patience: float, silence: float) -> Target:
         "tcp_user_timeout": 20_000,
         **{key: value for key, value in parts.items() if value is not None},
     }
-    if "," in f"{given.get('host') or ''}{given.get('hostaddr') or ''}":
+    hosts = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or os.environ.get("PGHOSTADDR") or ""
+    if "," in str(hosts) and "PGTARGETSESSIONATTRS" not in os.environ:
         # Of several servers only the primary can hold a store.
         given.setdefault("target_session_attrs", "read-write")
     return Target(make_conninfo(**given), _named(parts), patience, silence)

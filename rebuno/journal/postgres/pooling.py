@@ -4,7 +4,7 @@ import psycopg
 
 from rebuno.errors import StoreBusy, StoreError
 from rebuno.journal.postgres.connection import Target
-from rebuno.journal.postgres.failures import first_line
+from rebuno.journal.postgres.failures import first_line, unreachable
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
 
@@ -15,28 +15,35 @@ def refuse_shared(connection: PreparedConnection, to: Target) -> None:
 
     Raises:
         StoreError: it pools transactions or statements.
-        StoreBusy: it has no second connection, so that nobody can tell.
-        psycopg.Error: the connection failed.
+        StoreBusy, StoreUnreachable: it has no second connection, so that nobody can tell.
+        psycopg.Error: a connection failed.
     """
     process = _process(connection)
     # What the server said when the connection was made: a pooler says something of its own.
     if process == connection.pgconn.backend_pid:
         return
     try:
-        with PreparedConnection.connect(to.conninfo, autocommit=True) as other:
-            other.bound = to.bound
-            with other.transaction():
-                # It holds a connection to the server now: that of this one, if it was lent.
-                taken = _process(other)
-                shared = taken == process or _process(connection) != process
+        other = PreparedConnection.connect(to.conninfo, autocommit=True)
+    except psycopg.OperationalError as error:
+        raise unreachable(error, to.name) from None
+    other.bound = to.bound
+    try:
+        with other, other.transaction():
+            # It holds a connection to the server now: that of this one, if it was lent.
+            taken = _process(other)
+            shared = taken == process or _process(connection) != process
     except psycopg.Error as error:
-        if error.sqlstate is None and "did not answer" in str(error):
+        said = first_line(error)
+        if "did not answer" in said:
             raise StoreBusy(
                 f"the pooler before the store `{to.name}` does not give it two connections at once; have it pool"
                 " sessions (`pool_mode = session`), and raise the size of its pool",
                 path=to.name,
             ) from None
-        raise _shared(to, first_line(error)) from None
+        # A pooler of statements takes no transaction.
+        if "pooling mode" in said:
+            raise _shared(to, said) from None
+        raise
     if shared:
         raise _shared(to, "its connection went to another client between two transactions")
 
