@@ -4,8 +4,9 @@
 
 Two replicas serve an agent. The primary is killed with SIGKILL, its standby is promoted with `pg_ctl promote`, and a
 new standby is copied from it; so often as `--kills` says. The way `direct` names both servers in the URL, with
-`target_session_attrs=read-write`; `session` goes through PgBouncer, which is pointed at the new primary. The modes
-`transaction` and `statement` of PgBouncer cannot hold, and a store must be refused in them.
+`target_session_attrs=read-write`, and so does `embedded`, where a kernel in this process takes the replicas' place;
+`session` goes through PgBouncer, which is pointed at the new primary. The modes `transaction` and `statement` of
+PgBouncer cannot hold, and a store must be refused in them.
 
     lost     answers that callers had and the journal has not, executions that did not end as they must, broken logs
     doubled  bodies that may run at most once and began twice, and requests that became two executions
@@ -25,6 +26,7 @@ from typing import Any
 # Beside the packages of the tests this one is a program.
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.acceptance.failing import embedded
 from tests.acceptance.failing.play import REFUSED, WAYS, play, refusals
 from tests.acceptance.upgrading.count import Tally
 from tests.postgres.pooler import program
@@ -41,13 +43,17 @@ def main() -> None:
     try:
         program()
     except FileNotFoundError as error:
-        if ways != ["direct"]:
-            parser.exit(2, f"{error}; `--way direct` does without\n")
+        if "session" in ways:
+            parser.exit(2, f"{error}; `--way direct` and `--way embedded` do without\n")
     tallies: dict[str, Tally] = {}
     for way in ways:
         with tempfile.TemporaryDirectory() as folder:
-            tallies[way] = asyncio.run(play(way, Path(folder), options.executions, options.kills))
-    said = {} if ways == ["direct"] else asyncio.run(refusals())
+            if way == "embedded":
+                played = embedded.play(Path(folder), options.executions, options.kills)
+            else:
+                played = play(way, Path(folder), options.executions, options.kills)
+            tallies[way] = asyncio.run(played)
+    said = asyncio.run(refusals()) if "session" in ways else {}
     report = whole(tallies, said)
     if options.json:
         print(json.dumps(report))

@@ -5,20 +5,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.failover import whole
 from tests.acceptance.upgrading.count import Tally
 
 PROGRAM = Path(__file__).with_name("failover.py")
 
 
-def test_a_kill_breaks_no_promise(postgres_server: str) -> None:
+@pytest.mark.parametrize("way", ["direct", "embedded"])
+def test_a_kill_breaks_no_promise(postgres_server: str, way: str) -> None:
     """The report is the only line on standard output, and nothing stands beside it."""
     assert postgres_server
-    command = [sys.executable, str(PROGRAM), "--executions", "4", "--kills", "1", "--way", "direct", "--json"]
+    command = [sys.executable, str(PROGRAM), "--executions", "4", "--kills", "1", "--way", way, "--json"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     counts = {"executions": 4, "completed": 4, "lost": 0, "doubled": 0, "kills": 1}
-    assert json.loads(ran.stdout) == counts | {"ways": {"direct": counts}, "refused": []}
+    assert json.loads(ran.stdout) == counts | {"ways": {way: counts}, "refused": []}
 
 
 def test_counts_are_added_up() -> None:

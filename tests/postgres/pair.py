@@ -11,6 +11,8 @@ from tests.postgres.binaries import run
 from tests.postgres.server import PATIENCE, USER, Server
 
 HOST: Final = "127.0.0.1"
+# The one that every server has: it moves to the standby with all else.
+DATABASE: Final = "postgres"
 
 
 class Node(Server):

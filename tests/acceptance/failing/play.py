@@ -11,15 +11,14 @@ from tests.acceptance.replicating.killer import free_ports
 from tests.acceptance.upgrading.count import Tally, look_at_places, look_through
 from tests.acceptance.upgrading.earlier import this
 from tests.acceptance.upgrading.service import Service, service
-from tests.postgres.pair import Pair
+from tests.postgres.pair import DATABASE, Pair
 from tests.postgres.pooler import Pooler
 
-# The ways in which replicas reach the primary: by several hosts, or through a pooler in a mode that holds.
-WAYS: Final = ("direct", "session")
+# The ways in which kernels reach the primary: replicas, or a kernel in this process, by several hosts; replicas through
+# a pooler in a mode that holds.
+WAYS: Final = ("direct", "embedded", "session")
 # Modes of a pooler in which a store is refused.
 REFUSED: Final = ("transaction", "statement")
-# The one that every server has: it moves to the standby with all else.
-DATABASE: Final = "postgres"
 
 
 async def play(way: str, folder: Path, executions: int, kills: int) -> Tally:
