@@ -183,8 +183,7 @@ def _migrate(connection: PreparedConnection, to: Target, known: Sequence[Migrati
     found = _schema(connection)
     if found.applied == 0 and not create:
         raise StoreUnreachable(f"there is no store at `{to.name}`; check the database's name", path=to.name)
-    if found.needed > len(known):
-        raise SchemaTooNew(found=found.needed, known=len(known), path=to.name)
+    _refuse_newer(found, len(known), to)
     if found.applied >= len(known):
         return
     # It takes as long as it takes: there may be much to go through.
@@ -194,6 +193,7 @@ def _migrate(connection: PreparedConnection, to: Target, known: Sequence[Migrati
             connection.execute(SQL["schema-lock"])
             # Another process may have been faster.
             found = _schema(connection)
+            _refuse_newer(found, len(known), to)
             if found.applied:
                 connection.execute(SQL["schema-quiet"])
             connection.execute(SQL["schema-make"])
@@ -211,6 +211,11 @@ class Schema:
 
     applied: int
     needed: int
+
+
+def _refuse_newer(found: Schema, known: int, to: Target) -> None:
+    if found.needed > known:
+        raise SchemaTooNew(found=found.needed, known=known, path=to.name)
 
 
 def _schema(connection: PreparedConnection) -> Schema:
