@@ -184,6 +184,9 @@ class Vote(Model):
 class Approval(Model):
     """A question to people about a step. `quorum` of the `approvers` (none: anyone) must grant.
 
+    `edits` are the paths of the arguments that an approver may change, left out where none may be; `edited_args` are
+    the arguments as `edited_by` has changed them, which the grants are for then.
+
     The protocol does not send `cause` (`policy`: the step waits; `revoked`: it is done, and a later bundle denies it),
     the `bundle` whose rule asks, and the rule's `reason`."""
 
@@ -206,6 +209,9 @@ class Approval(Model):
     kind: Annotated[str, one_of(Kind)] = ""
     target: str = ""
     args: JsonValue = JsonValue()
+    edits: Annotated[list[str] | None, Absent.LEFT_OUT] = None
+    edited_args: Annotated[JsonValue, Absent.LEFT_OUT] = JsonValue()
+    edited_by: Annotated[str | None, Absent.LEFT_OUT] = None
     cause: Annotated[str | None, Absent.NEVER] = None
     bundle: Annotated[str | None, Absent.NEVER] = None
     reason: Annotated[str | None, Absent.NEVER] = None
@@ -375,6 +381,8 @@ class Page(Model):
 class Step(Model):
     """One effect of an execution. `nothing_done` is true where its tool itself said that it did nothing before it
     failed, and `definition` is what its tool's server called it: `server`, `name` and `digest`; left out otherwise.
+    `ran_args` are the arguments that an approver wrote in the place of `args`, and that it runs with; left out where it
+    runs as it was submitted.
 
     The protocol does not send the rest: `parent_step_id` (the step in whose body it was submitted), its first
     `decision` (`allow`, `deny` or `require_approval`) with `rule_id`, `bundle`, `digest` and `reason`, `approval_id`
@@ -391,6 +399,7 @@ class Step(Model):
     status: Annotated[str, one_of(StepStatus)] = ""
     idempotency: Annotated[str, one_of(Idempotency)] = ""
     args: JsonValue = JsonValue()
+    ran_args: Annotated[JsonValue, Absent.LEFT_OUT] = JsonValue()
     result: JsonValue = JsonValue()
     error: JsonValue = JsonValue()
     nothing_done: Annotated[bool | None, Absent.LEFT_OUT] = None

@@ -142,9 +142,18 @@ class Backend(Protocol):
         """Who must agree."""
         ...
 
-    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> "Approval":
+    async def resolve(
+        self,
+        ref: str,
+        *,
+        granted: bool,
+        decided_by: str,
+        rationale: str,
+        scope: str,
+        edit: dict[str, Any] | None = None,
+    ) -> "Approval":
         """Answers a question; the question as it is then. Without `decided_by` it is the one who is logged in here, or
-        the server's key."""
+        the server's key. `edit` are new values of arguments."""
         ...
 
     async def agents(self) -> "Sequence[Agent]":

@@ -198,10 +198,21 @@ class HttpBackend:
     async def panels(self, approval: Approval) -> list[Panel]:
         return from_log.panels(approval, await self.events(approval.execution_id))
 
-    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> Approval:
+    async def resolve(
+        self,
+        ref: str,
+        *,
+        granted: bool,
+        decided_by: str,
+        rationale: str,
+        scope: str,
+        edit: dict[str, Any] | None = None,
+    ) -> Approval:
         approval_id = await self._approval_id(ref)
         if granted:
-            await self._client.grant_approval(approval_id, decided_by=decided_by, rationale=rationale, scope=scope)
+            await self._client.grant_approval(
+                approval_id, decided_by=decided_by, rationale=rationale, scope=scope, edits=edit
+            )
         else:
             await self._client.deny_approval(approval_id, decided_by=decided_by, rationale=rationale)
         # A key that answers need not be one that reads logs.

@@ -166,7 +166,16 @@ class StoreBackend:
     async def panels(self, approval: "Approval") -> "Sequence[Panel]":
         return await self._operator.panels(approval.id)
 
-    async def resolve(self, ref: str, *, granted: bool, decided_by: str, rationale: str, scope: str) -> "Approval":
+    async def resolve(
+        self,
+        ref: str,
+        *,
+        granted: bool,
+        decided_by: str,
+        rationale: str,
+        scope: str,
+        edit: dict[str, Any] | None = None,
+    ) -> "Approval":
         login = _login(decided_by)
         found = await self.approval(ref)
         await self._serving.resolve(
@@ -176,6 +185,8 @@ class StoreBackend:
             asserted_by=login,
             rationale=rationale,
             scope=scope,
+            edit=edit,
+            serves=False,
         )
         return await self.approval(found.id)
 

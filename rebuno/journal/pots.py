@@ -28,9 +28,13 @@ class Pots:
         self._ask = ask
         self._clock = clock
 
-    def take(self, step_id: str, takes: Sequence[Take]) -> Full | None:
-        """Takes all of it for a step, or says which pot has no room, the first of several, and takes nothing."""
-        for take in sorted(takes, key=lambda one: one.pot.key):
+    def take(self, step_id: str, takes: Sequence[Take], instead: Sequence[Take] = ()) -> Full | None:
+        """Takes all of it for a step, or says which pot has no room, the first of several, and takes nothing.
+
+        A step keeps what it has in a pot; but where all of this comes `instead` of what it had, it has this amount
+        then, and gives back what it had elsewhere.
+        """
+        for take in sorted((*instead, *takes), key=lambda one: one.pot.key):
             self._ask("put-pot", declared(take))
         # Only now: amounts are taken in the order of their times.
         now = self._clock()
@@ -38,23 +42,39 @@ class Pots:
         for take in takes:
             key = take.pot.key
             total, since = self._slid(take, now)
-            row = self._one("amount", key=key, step_id=step_id)
-            if key in wanted or (row is not None and not row[2] and row[0] > since):
+            own = self._own(key, step_id, since)
+            if key in wanted or (own is not None and not instead):
                 continue
             amount, number = Decimal(take.amount), Decimal(take.pot.number)
+            more = _EXACT.subtract(amount, own or Decimal(0))
             if not take.forced:
-                if _sum((total, amount)) > number:
+                if _sum((total, more)) > number:
                     total = self._reclaimed(key, total, since, now)
-                if _sum((total, amount)) > number:
+                    more = _EXACT.subtract(amount, self._own(key, step_id, since) or Decimal(0))
+                if _sum((total, more)) > number:
                     return Full(take, self._due(take, total, since))
                 if take.asks and 2 * _sum((self._asked(key, take.execution_id), amount)) > number:
                     return Full(take, None, asks=True)
-            wanted[key] = take, _sum((total, amount)), since
+            wanted[key] = take, _sum((total, more)), since
         for key, (take, total, since) in wanted.items():
             values = {"execution_id": take.execution_id, "at": now, "amount": take.amount}
             self._ask("take-amount", {"key": key, "step_id": step_id, **values})
             self._set(key, total, since)
+        for take in {one.pot.key: one for one in instead if one.pot.key not in wanted}.values():
+            self._give_back(step_id, take, now)
         return None
+
+    def _own(self, key: str, step_id: str, since: float) -> Decimal | None:
+        """What the step itself has taken within the window; None: nothing."""
+        row = self._one("amount", key=key, step_id=step_id)
+        return Decimal(row[1]) if row is not None and not row[2] and row[0] > since else None
+
+    def _give_back(self, step_id: str, take: Take, now: float) -> None:
+        total, since = self._slid(take, now)
+        own = self._own(take.pot.key, step_id, since)
+        self._ask("return-amount", {"key": take.pot.key, "step_id": step_id, "at": now})
+        if own is not None:
+            self._set(take.pot.key, _EXACT.subtract(total, own), since)
 
     def _slid(self, take: Take, now: float) -> tuple[Decimal, float]:
         """What is taken within the window that ends now, and when that begins."""

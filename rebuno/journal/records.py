@@ -103,10 +103,12 @@ class StepRow:
     `llm_call` used (None: not known). Of a served execution `visited` is the run that last came to the step, and
     `submission` the number of the request in which it did (0: neither; below 0: one that had no number).
 
-    The last four are no columns, but said by the step's events; they have their resting values where nobody has looked
-    them up (`rebuno.kernel.core.step_facts`). `definition` and `doubt` are those of the first event, as canonical JSON
-    and in words; `nothing_done` says that its tool did nothing before it failed; `began_at` is when it first started,
-    in seconds since 1970 (0: as `decided_at` or `started_at` says)."""
+    The last seven are no columns. Four are said by the step's events; they have their resting values where nobody has
+    looked them up (`rebuno.kernel.core.step_facts`). `definition` and `doubt` are those of the first event, as
+    canonical JSON and in words; `nothing_done` says that its tool did nothing before it failed; `began_at` is when it
+    first started, in seconds since 1970 (0: as `decided_at` or `started_at` says). Three stand in the grant that let it
+    in: `ran_args` are the arguments that an approver wrote in the place of `args`, or empty, by the event `edited_seq`
+    at `edited_at` (`rebuno.kernel.core.edited`)."""
 
     step_id: str
     execution_id: str
@@ -141,6 +143,14 @@ class StepRow:
     doubt: str = ""
     nothing_done: bool = False
     began_at: float = 0.0
+    ran_args: str = ""
+    edited_seq: int = 0
+    edited_at: float = 0.0
+
+    @property
+    def call_args(self) -> str:
+        """The arguments that its body gets: those of the grant, else those that were submitted."""
+        return self.ran_args or self.args
 
     def ended(self, status: StepStatus, *, result: str | None = None, error: str | None = None) -> "StepRow":
         """The step as it is once it has ended so; several times as fast as `replace`."""
@@ -149,8 +159,8 @@ class StepRow:
         return step
 
 
-# What the events of a step say besides.
-NO_COLUMNS: Final = ("definition", "doubt", "nothing_done", "began_at")
+# What the events of a step and its grant say besides.
+NO_COLUMNS: Final = ("definition", "doubt", "nothing_done", "began_at", "ran_args", "edited_seq", "edited_at")
 _FIELDS: Final = attrgetter(*(field.name for field in fields(StepRow)))
 
 
@@ -172,7 +182,11 @@ class ApprovalRow:
     and today's bundle, `digest`, denies it). `status` is pending, granted, denied, expired or withdrawn;
     `requested_seq` and `resolved_seq` are event numbers (0: not yet). `scope` is what a grant covers: `once`,
     `execution` or `rule`. `quorum` of the `approvers` (none: anyone) must grant, each has one of the `votes`;
-    unanswered, the question expires at `timeout_at` (0: never). `bundle` is the name of the bundle whose rule asks."""
+    unanswered, the question expires at `timeout_at` (0: never). `bundle` is the name of the bundle whose rule asks.
+
+    `edits` are the paths of the arguments that an approver may change, none where the attempt that asked runs no edited
+    arguments. `edited` are the step's arguments as `edited_by` has changed them, as canonical JSON: what the grants are
+    for; empty where they are for the step as it was submitted."""
 
     id: str
     execution_id: str
@@ -195,6 +209,9 @@ class ApprovalRow:
     votes: tuple[VoteRow, ...] = ()
     timeout_at: float = 0.0
     asserted_by: str = ""
+    edits: tuple[str, ...] = ()
+    edited: str = ""
+    edited_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,15 +332,6 @@ class AgentRow:
     output_schema: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentPolicy:
-    """The text of an agent's bundle; `version` counts its changes from 1."""
-
-    agent_id: str
-    version: int
-    text: str
-
-
 # How a scope begins that binds a key to an agent, and how the others of such a key begin: an old replica that does not
 # know what it means to be bound finds no scope that it knows, and lets the key do nothing.
 BOUND: Final = "agent:"
@@ -351,15 +359,6 @@ class ApiKeyRow:
     def granted(self) -> tuple[str, ...]:
         """What it may do there, or everywhere where it is bound to none."""
         return tuple(scope.removeprefix(OF_BOUND) for scope in self.scopes if not scope.startswith(BOUND))
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The numbers of executions in each state, and of dispatches that are due or delivered."""
-
-    executions: tuple[tuple[str, int], ...]
-    queued: int
-    claimed: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from typing import Any, Final
 from rebuno.errors import ValidationError
 from rebuno.journal.json_lists import names_from, names_text, votes_from, votes_text
 from rebuno.journal.records import (
-    AgentPolicy,
     AgentRow,
     ApiKeyRow,
     ApprovalRow,
@@ -22,6 +21,7 @@ from rebuno.journal.records import (
     StepWrite,
     Tombstone,
 )
+from rebuno.journal.served_records import AgentPolicy
 from rebuno.journal.words import RootRow, TurnRow, TurnWrite
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.execution import ExecutionStatus
@@ -34,6 +34,8 @@ _KINDS: Final = {kind.value: kind for kind in Kind}
 _IDEMPOTENCIES: Final = {idempotency.value: idempotency for idempotency in Idempotency}
 _STATUSES: Final = {status.value: status for status in StepStatus}
 _SUCCEEDED: Final = StepStatus.SUCCEEDED.value
+# INVARIANT: an older version would run the call as it was submitted: it takes an edited grant for none, and asks anew.
+_POLICY, _EDITED = "policy", "edited"
 _LATEST: Final = 253_402_300_800.0  # the end of the year 9999, in seconds since 1970
 
 
@@ -108,7 +110,11 @@ def _scan(text: str) -> None:
 def approval(row: Row) -> ApprovalRow:
     """A row of `approvals` without its `n`."""
     _check_times(*row[11:13], row[19])
-    fields: Row = (*row[:16], names_from(row[16]), row[17], votes_from(row[18]), *row[19:])
+    if row[22]:
+        _check_json(row[22])
+    cause = _POLICY if row[3] == _EDITED else row[3]
+    kept = (*row[:3], cause, *row[4:16], names_from(row[16]), row[17], votes_from(row[18]), *row[19:21])
+    fields: Row = (*kept, names_from(row[21]), *row[22:])
     return ApprovalRow(*fields)
 
 
@@ -293,7 +299,7 @@ def _approval_values(approval: ApprovalRow, times: tuple[float, float], numbers:
         approval.id,
         approval.execution_id,
         approval.step_id,
-        approval.cause,
+        _EDITED if approval.edited else approval.cause,
         approval.status,
         approval.message,
         approval.rule_id,
@@ -309,6 +315,9 @@ def _approval_values(approval: ApprovalRow, times: tuple[float, float], numbers:
         votes_text(approval.votes),
         approval.timeout_at,
         approval.asserted_by,
+        names_text(approval.edits),
+        approval.edited,
+        approval.edited_by,
     )
 
 

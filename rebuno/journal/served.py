@@ -3,7 +3,8 @@
 from collections.abc import AsyncGenerator
 from typing import Protocol
 
-from rebuno.journal.records import AgentPolicy, AgentRow, ApiKeyRow, Counts, Dispatch, ExecutionRow, Lease
+from rebuno.journal.records import AgentRow, ApiKeyRow, Dispatch, ExecutionRow, Lease
+from rebuno.journal.served_records import AgentPolicy, Counts
 from rebuno.journal.store import Store
 
 

@@ -155,13 +155,18 @@ class Store(Protocol):
         """The dispatch of an execution, if it has one."""
         ...
 
-    async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
+    async def spend(
+        self, step_id: str, spends: Sequence[Spend | Take], instead: Sequence[Spend | Take] = ()
+    ) -> Full | None:
         """Takes one place for this step in every window and its amount from every pot, or nothing; then returns what
         has no room, of several the first in this order, windows first. Durable before it returns.
 
         A step that has its place already keeps it, so that the same step spends once however often it is asked for; one
         whose place has left the window takes a new one. Places that left the window are forgotten. What is counted for
         one execution only has a key that begins with the execution's id, and is buried with it.
+
+        What it takes `instead` of what it had by an earlier decision replaces that in the same transaction: it has
+        these amounts then, and what it had elsewhere is given back.
 
         From a full pot everything is given back first that certainly came to nothing: of a step that was denied before
         it started, that its execution has ended without, or of whose only start its tool says that nothing was done.

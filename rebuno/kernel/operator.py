@@ -1,9 +1,9 @@
 """What an operator may see and do on a store: look at executions, read their story, answer approvals."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from rebuno.errors import ConflictError, ExecutionExpired, NotFoundError, StoreReadOnly, ValidationError
 from rebuno.journal import records
@@ -160,7 +160,14 @@ class Operator:
         return await votes.panels_of(self._store, await self._store.approval(approval_id))
 
     async def grant(
-        self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = "", scope: str = "once"
+        self,
+        approval_id: str,
+        *,
+        decided_by: str,
+        asserted_by: str = "",
+        rationale: str = "",
+        scope: str = "once",
+        edit: Mapping[str, Any] | None = None,
     ) -> Approval:
         """Lets the step go ahead, in the next run of its execution, once all who must agree have granted: until then
         what is returned is still `pending`.
@@ -169,9 +176,13 @@ class Operator:
         every step of its rule; the latter two for the rest of the execution, as long as the policy is the same one.
         `asserted_by` is who vouches for the name `decided_by`.
 
+        `edit` are new values of arguments that the rule lets be changed (`edits`). The changed call is judged anew by
+        the policy that asked, as if the agent had submitted it so, and runs in the place of the first.
+
         Raises:
-            NotFoundError, ForbiddenError (not among the approvers), ConflictError (answered already, overdue, or the
-            execution has ended), ValidationError
+            NotFoundError, ForbiddenError (not among the approvers, or a rule does not let it be changed so or denies
+            the changed call), ConflictError (answered already, overdue, the execution has ended, others granted another
+            call, or a limit has no room for it), ValidationError, BundleError
         """
         _check(approval_id, "approval")
         row = await votes.resolve(
@@ -182,6 +193,7 @@ class Operator:
             asserted_by=asserted_by,
             rationale=rationale,
             scope=scope,
+            edit=edit,
         )
         return await asked(self._store, row)
 

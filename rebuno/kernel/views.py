@@ -112,6 +112,7 @@ def step(row: records.StepRow) -> types.Step:
         status=row.status.value,
         idempotency=row.idempotency.value,
         args=RawJson(row.args),
+        ran_args=_json(row.ran_args or None),
         result=_json(row.result),
         error=_json(row.error),
         nothing_done=row.nothing_done or None,
@@ -171,6 +172,9 @@ def approval(row: records.ApprovalRow, about: records.StepRow | None) -> types.A
         cause=row.cause,
         bundle=row.bundle or None,
         reason=reason or None,
+        edits=[*row.edits] or None,
+        edited_args=_json(row.edited or None),
+        edited_by=row.edited_by or None,
     )
     if about is not None:
         asked.kind, asked.target, asked.args = about.kind.value, about.target, RawJson(about.args)

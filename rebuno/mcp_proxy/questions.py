@@ -115,12 +115,13 @@ async def _asked(gate: Gate, request: ForwardedRequest, form: types.ElicitReques
     allowed = answer.action == "accept" and (answer.content or {}).get(_FIELD) is True
     client = request.context.session.client_params
     name = brief(client.client_info.name, 80) if client else ""
-    by = {"decided_by": _user(), "asserted_by": f"mcp client {name}".strip()}
+    by, voucher = _user(), f"mcp client {name}".strip()
     try:
         if allowed:
-            await gate.operator.grant(ask.approval_id, **by)
+            await gate.operator.grant(ask.approval_id, decided_by=by, asserted_by=voucher)
         else:
-            await gate.operator.deny(ask.approval_id, **by, rationale="denied at the client")
+            why = "denied at the client"
+            await gate.operator.deny(ask.approval_id, decided_by=by, asserted_by=voucher, rationale=why)
     except ForbiddenError as error:
         # Somebody else must answer: the question stays open.
         logger.warning("the person at the client may not answer %s: %s", ask.approval_id, error)

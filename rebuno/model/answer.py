@@ -32,7 +32,9 @@ CallKey = tuple[str, str, str, str]
 class Answer:
     """`result` and `error` are canonical JSON texts, and belong to `replay`; `reason` is never empty on `denied`
     and `rate_limited`. An answer that was not recorded has no `step_id`. `due` is when a parked step tries again, in
-    seconds since 1970. `resources` are those that the step may change."""
+    seconds since 1970. `resources` are those that the step may change. `args` are the arguments that an approver wrote
+    in the place of those that were submitted, as canonical JSON; None where the call runs, or ran, as it was
+    submitted."""
 
     kind: AnswerKind
     step_id: str = ""
@@ -43,6 +45,7 @@ class Answer:
     approval_id: str = ""
     due: float | None = None
     resources: tuple[StepResource, ...] = ()
+    args: str | None = None
 
 
 # Called with the answer to a submission, or with the error that stands in its place; None: the kernel must be asked
@@ -54,7 +57,7 @@ OnAnswer = Callable[[Answer | BaseException | None], None]
 class Submission:
     """A request to run one step. `args` is canonical JSON text; `parent_id` is the step in whose body it is.
     `definition` is that of the tool, None where it has none; `resources` are the keys of those that its body may
-    change."""
+    change. `edits` says that its body can run with other arguments, which the answer then tells."""
 
     kind: str
     target: str
@@ -63,6 +66,7 @@ class Submission:
     parent_id: str = ""
     definition: Definition | None = None
     resources: tuple[str, ...] = ()
+    edits: bool = False
 
 
 class Unheard(asyncio.CancelledError):

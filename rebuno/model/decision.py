@@ -30,6 +30,8 @@ STOPPED: Final = "__stopped"
 NESTED_WAIT: Final = "__nested_wait"
 DIVERGED: Final = "__diverged"
 FORK_EFFECT: Final = "__fork_effect"
+# The rule of a call that a person has changed, where the agent cannot run it so.
+EDITED: Final = "__edited"
 
 
 class Decision:

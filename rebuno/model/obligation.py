@@ -74,7 +74,8 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The terms of a question. No `approvers` means anyone; `quorum` of them must grant.
+    """The terms of a question. No `approvers` means anyone; `quorum` of them must grant. An approver may change the
+    arguments at `edits`.
 
     After `expires` seconds a question is denied and a grant is too old to start a step; None: the question waits as
     long as it takes, and the kernel's own age for grants counts.
@@ -84,6 +85,7 @@ class Asking:
     quorum: int = 1
     expires: int | None = None
     message: str = ""
+    edits: tuple[ValuePath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rebuno.model.answer import Answer, Submission
@@ -14,6 +16,17 @@ from rebuno.model.step import Idempotency
 
 if TYPE_CHECKING:
     from rebuno.sdk.context import ExecutionContext
+
+
+@dataclass(frozen=True, slots=True)
+class EditedStep:
+    """A call that an approver has changed: `args` are the arguments that the agent submitted, `ran_args` those that it
+    ran with."""
+
+    step_id: str
+    target: str
+    args: Any
+    ran_args: Any
 
 
 class BodyScope:
@@ -39,6 +52,7 @@ class StepCall:
         "ended",
         "left",
         "over",
+        "rerun",
         "running",
         "scope",
         "submission",
@@ -51,6 +65,8 @@ class StepCall:
     ) -> None:
         self.submission = submission
         self.body = body
+        # The body for the arguments that an approver has written; None: it takes no other ones.
+        self.rerun: Callable[[dict[str, Any]], Callable[[], Any]] | None = None
         self.scope = scope
         self.waiter = waiter
         # What the body sees: the contextvars of the call.
@@ -67,6 +83,28 @@ class StepCall:
     def once(self) -> bool:
         """Whether its outcome must be on the disk before the caller sees it."""
         return self.submission.idempotency == Idempotency.ONCE
+
+
+def by_name(function: Callable[..., Any], args: dict[str, Any]) -> Callable[[], Any]:
+    """The function with these arguments."""
+    return partial(function, **args)
+
+
+async def rerun_changed(
+    call: Callable[[Callable[[], Any]], Awaitable[Any]],
+    rerun: Callable[[dict[str, Any]], Callable[[], Any]] | None,
+    args: dict[str, Any],
+) -> Any:
+    """Runs the body with the arguments that an approver has written: where they do not fit it, it fails."""
+    if rerun is None:
+        raise TypeError("the body runs with no other arguments than those that were submitted")
+    return await call(rerun(args))
+
+
+def asked_to_stop() -> bool:
+    """Whether the task that runs was cancelled."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def in_thread(function: Callable[[], Any], executor: Executor) -> Any:

@@ -289,16 +289,25 @@ class Client:
         return await self._one(Approval, "GET", route("approvals", approval_id))
 
     async def grant_approval(
-        self, approval_id: str, *, decided_by: str = "", rationale: str = "", scope: str = ""
+        self,
+        approval_id: str,
+        *,
+        decided_by: str = "",
+        rationale: str = "",
+        scope: str = "",
+        edits: dict[str, Any] | None = None,
     ) -> None:
         """Allows the step, once enough approvers have granted. `decided_by` is the person who answers, by default the
-        key's name; `scope` is `once`, `execution` or `rule`.
+        key's name; `scope` is `once`, `execution` or `rule`. `edits` are new values of arguments: the changed call is
+        judged anew, and runs in the place of the first.
 
         Raises:
-            ForbiddenError: not among the approvers.
-            ConflictError: it is answered already or overdue, or the same person answers twice.
+            ForbiddenError: not among the approvers, or the call may not be changed so, or is denied then.
+            ConflictError: it is answered already or overdue, the same person answers twice, others granted another
+                call, or a limit has no room for the changed one.
         """
         said = _given(decided_by=decided_by, rationale=rationale, scope=scope)
+        said |= {} if edits is None else {"edits": edits}
         await self._send("POST", route("approvals", approval_id, "grant"), said)
 
     async def deny_approval(self, approval_id: str, *, decided_by: str = "", rationale: str = "") -> None:

@@ -28,7 +28,7 @@ from rebuno.model import identity, raised
 from rebuno.model.answer import Answer, AnswerKind, Submission, Unheard
 from rebuno.model.definition import Definition
 from rebuno.sdk.arguments import all_detached
-from rebuno.sdk.calls import BodyScope, StepCall, in_thread
+from rebuno.sdk.calls import BodyScope, EditedStep, StepCall, asked_to_stop, by_name, in_thread, rerun_changed
 from rebuno.sdk.transport import ServedTransport, Transport
 
 logger: Final = logging.getLogger("rebuno.agent")
@@ -91,7 +91,7 @@ def required(what: str) -> "ExecutionContext":
 
 
 class ExecutionContext:
-    """One attempt of a handler.
+    """One attempt of a handler. `edited` are its calls so far that approvers have changed.
 
     `id` is the execution's id, `agent_id` its agent, `input` its input as a JSON value. `blocked` tells that a step of
     this attempt waits for a person: the handler's return value then counts for nothing, whatever it made of `Blocked`.
@@ -112,6 +112,7 @@ class ExecutionContext:
         self.agent_id = agent_id
         self.input = input
         self.blocked = False
+        self.edited: tuple[EditedStep, ...] = ()
         self.served = served
         self._transport = transport
         self._recorded = transport.recorded
@@ -161,9 +162,10 @@ class ExecutionContext:
         idempotency: str,
         named: bool = False,
         definition: Definition | None = None,
+        rerun: Callable[[dict[str, Any]], Callable[[], Any]] | None = None,
     ) -> Any:
         """Submits one effect, and runs `body` if the kernel allows it; with `named` on the arguments by name.
-        `definition` is that of the tool.
+        `definition` is that of the tool. `rerun` gives the body for other arguments, which an approver may write.
 
         Returns what the recorded result reads as, on the first run and on every later one.
 
@@ -189,11 +191,14 @@ class ExecutionContext:
             if self._replayed % TURN == 0:
                 await asyncio.sleep(0)
             return recorded[0] if isinstance(recorded, tuple) else await _read(target, recorded)
-        submission = Submission(kind, target, text, idempotency, scope.step_id, definition)
+        edits = named or rerun is not None
+        submission = Submission(kind, target, text, idempotency, scope.step_id, definition, edits=edits)
+        call = StepCall(submission, body, scope, self._loop.create_future())
         if named:
             # What was judged is what the body gets, whatever the caller makes of its values meanwhile.
-            body = partial(body, **all_detached(args))
-        call = StepCall(submission, body, scope, self._loop.create_future())
+            call.body, call.rerun = partial(body, **all_detached(args)), partial(by_name, body)
+        else:
+            call.rerun = rerun
         if self._starting or not self._transport.start(submission, partial(self._on_answer, call)):
             self._submit(call)
         self._under_way.add(call)
@@ -296,6 +301,8 @@ class ExecutionContext:
         try:
             answer = call.answer or await self._submitted(call)
             # What comes back of a body is read like a replay, always.
+            if answer.args is not None:
+                self._note_edit(call, answer, answer.args)
             if answer.kind is AnswerKind.PROCEED:
                 answer = await self._body(call, answer.step_id, BodyScope(self, answer.step_id, call.scope))
             elif answer.kind is not AnswerKind.REPLAY:
@@ -320,11 +327,18 @@ class ExecutionContext:
         finally:
             self._end(call)
 
+    def _note_edit(self, call: StepCall, answer: Answer, args: str) -> None:
+        """A person has changed the arguments: the handler can see it, and the body gets those."""
+        submitted, ran = identity.reread(call.submission.args), identity.reread(args)
+        self.edited = (*self.edited, EditedStep(answer.step_id, call.submission.target, submitted, ran))
+        if answer.kind is AnswerKind.PROCEED:
+            call.body = partial(rerun_changed, self.call, call.rerun, identity.reread(args))
+
     async def _submitted(self, call: StepCall) -> Answer:
         try:
             return await self._transport.submit(call.submission)
         except Unheard as error:
-            if call.once and not self._ending and _asked_to_stop():
+            if call.once and not self._ending and asked_to_stop():
                 await self._transport.fail(error.step_id, _CANCELLED)
             else:
                 self._transport.release(error.step_id)
@@ -367,7 +381,7 @@ class ExecutionContext:
             if self._ending:
                 self._transport.release(step_id)
                 raise
-            if _asked_to_stop():
+            if asked_to_stop():
                 await self._transport.fail(step_id, _CANCELLED, wait=call.once)
                 raise
             # Nobody cancelled this body: it waited for something that was cancelled, and failed like any other.
@@ -469,11 +483,6 @@ def _recorded(value: Any) -> str:
         return identity.canonical(value, "result")
     except NotJSON as error:
         raise NotJSON(error.path, f"{error.why} (the body has run, its result is not kept)") from None
-
-
-def _asked_to_stop() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 async def _read(target: str, answer: Answer) -> Any:

@@ -24,8 +24,8 @@ class HTTPTransport:
         self._count = 0
         # The digests of the definitions whose descriptions the kernel has been told.
         self._described: set[str] = set()
-        # Whether the kernel takes definitions, as far as it is known.
-        self._takes_more = True
+        # What the kernel takes besides, as far as it is known: definitions, and whether the call runs edited arguments.
+        self._takes = {"definition", "edits"}
         # Requests go one after the other, so that the kernel counts identical submissions in the order of the calls.
         self._turn = asyncio.Lock()
         self._late: set[asyncio.Task[Any]] = set()
@@ -58,18 +58,28 @@ class HTTPTransport:
             submission=str(self._count),
             **({"parent_step_id": identity.canonical(submission.parent_id)} if submission.parent_id else {}),
         )
-        definition = submission.definition if self._takes_more else None
         async with self._turn:
-            if definition is not None:
+            more = self._more(submission)
+            dropped: set[str] = set()
+            while True:
                 try:
-                    more = self._definition(definition)
-                    return _answer(await self.line.send("POST", "steps", body=_object(**said, definition=more)))
+                    answer = _answer(await self.line.send("POST", "steps", body=_object(**said, **more)))
+                    self._takes -= dropped
+                    return answer
                 except ValidationError:
-                    # An earlier kernel takes none; or it is the step itself that it does not take.
-                    pass
-            answer = _answer(await self.line.send("POST", "steps", body=_object(**said)))
-            self._takes_more = definition is None and self._takes_more
-            return answer
+                    # An earlier kernel takes less; or it is the step itself that it does not take.
+                    if not more:
+                        raise
+                    dropped.add(more.popitem()[0])
+
+    def _more(self, submission: Submission) -> dict[str, str]:
+        """What is said besides to a kernel that takes it, the newest last."""
+        more: dict[str, str] = {}
+        if submission.definition is not None and "definition" in self._takes:
+            more["definition"] = self._definition(submission.definition)
+        if submission.edits and "edits" in self._takes:
+            more["edits"] = "true"
+        return more
 
     def _definition(self, definition: Definition) -> str:
         """The definition of a tool, with its description the first time that this attempt tells it."""
@@ -195,6 +205,7 @@ def _answer(said: Any) -> Answer:
                 reason=_text(said, "reason"),
                 rule_id=_text(said, "rule_id"),
                 approval_id=_text(said, "approval_id"),
+                args=_changed(said),
             )
         case _:
             raise RebunoError(f"the kernel answers `{decision}`, which this rebuno does not know; upgrade it")
@@ -206,8 +217,13 @@ def _replay(said: dict[str, Any], step_id: str) -> Answer:
         if isinstance(error, dict):
             # An earlier kernel keeps it with the error.
             error = {key: value for key, value in error.items() if key != RAISED}
-        return Answer(AnswerKind.REPLAY, step_id, error=identity.canonical(error))
-    return Answer(AnswerKind.REPLAY, step_id, result=identity.canonical(said.get("result")))
+        return Answer(AnswerKind.REPLAY, step_id, error=identity.canonical(error), args=_changed(said))
+    return Answer(AnswerKind.REPLAY, step_id, result=identity.canonical(said.get("result")), args=_changed(said))
+
+
+def _changed(said: Any) -> str | None:
+    """The arguments that an approver has written, where one has."""
+    return identity.canonical(said["args"]) if isinstance(said, dict) and "args" in said else None
 
 
 def _text(said: Any, key: str) -> str:

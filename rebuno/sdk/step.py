@@ -38,7 +38,14 @@ async def step(
     if not isinstance(name, str):
         raise TypeError(f"the name of a step is text, not of type {type(name).__name__}")
     payload = _payload(name, args)
-    return await execution.invoke(Kind.LOCAL, name, payload, partial(fn, **payload), idempotency=idempotency)
+    return await execution.invoke(
+        Kind.LOCAL,
+        name,
+        payload,
+        partial(fn, **payload),
+        idempotency=idempotency,
+        rerun=lambda changed: partial(fn, **changed),
+    )
 
 
 def _payload(name: str, args: object) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Turns a function or another callable into a tool: every call goes through the kernel first."""
 
+import collections
 import functools
 import inspect
 import keyword
@@ -103,11 +104,12 @@ def wrapped(
         execution = context.required(f"the tool `{name}`")
         named = all_detached(args if transform_args is None else dict(transform_args(args)))
 
-        async def body() -> Any:
-            value = await execution.call(functools.partial(invoke, named))
+        async def body(args: dict[str, Any]) -> Any:
+            value = await execution.call(functools.partial(invoke, args))
             return value if to_result is None else to_result(value)
 
-        return await _submit(execution, name, named, body, promise, definition)
+        run = functools.partial(functools.partial, body)
+        return await _submit(execution, name, named, run(named), promise, definition, run)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = description or None
@@ -152,7 +154,8 @@ def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: st
                 raise TypeError(f"the tool `{tool_id}` got two values for the argument `{min(twice)}`")
             named |= more
         body = functools.partial(function, *bound.args, **bound.kwargs)
-        return await _submit(execution, tool_id, named, body, promise, definition)
+        rerun = functools.partial(_rebound, signature, extra, function)
+        return await _submit(execution, tool_id, named, body, promise, definition, rerun)
 
     return call
 
@@ -230,11 +233,27 @@ async def _submit(
     body: Callable[[], Any],
     promise: Idempotency,
     definition: Definition | None,
+    rerun: Callable[[dict[str, Any]], Callable[[], Any]],
 ) -> Any:
     try:
-        return await execution.invoke(_TOOL, tool_id, args, body, idempotency=promise, definition=definition)
+        return await execution.invoke(
+            _TOOL, tool_id, args, body, idempotency=promise, definition=definition, rerun=rerun
+        )
     except PolicyError as refusal:
         return _refused(tool_id, refusal)
+
+
+def _rebound(
+    signature: inspect.Signature, extra: list[str], function: Callable[..., Any], args: dict[str, Any]
+) -> Callable[[], Any]:
+    """The function with other arguments by name, however it takes them."""
+    own = {name: args[name] for name in signature.parameters if name in args and name not in extra}
+    if extra:
+        own[extra[0]] = {name: value for name, value in args.items() if name not in own}
+    elif unknown := args.keys() - own.keys():
+        raise TypeError(f"the tool takes no argument `{min(unknown)}`")
+    bound = inspect.BoundArguments(signature, collections.OrderedDict(own))
+    return functools.partial(function, *bound.args, **bound.kwargs)
 
 
 def _refused(tool_id: str, refusal: PolicyError) -> str:

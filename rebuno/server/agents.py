@@ -38,6 +38,7 @@ async def submit(call: ApiCall) -> Response:
         asked.parent_step_id or "",
         defined,
         tuple(asked.resources or ()),
+        asked.edits is True,
     )
     answer = await call.serving.submit(
         call.caller.agent_id, call.id, call.dispatch(), submission, asked.submission or 0

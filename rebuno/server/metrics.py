@@ -9,7 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rebuno.errors import StoreError
-from rebuno.journal.records import ApprovalRow, Counts, ExecutionRow, StepRow
+from rebuno.journal.records import ApprovalRow, ExecutionRow, StepRow
+from rebuno.journal.served_records import Counts
 from rebuno.kernel import Observer, Serving, Webhook
 from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.execution import ExecutionStatus

@@ -217,6 +217,7 @@ async def _resolve(call: ApiCall, *, granted: bool) -> Response:
         asserted_by=call.caller.name,
         rationale=body.rationale or "",
         scope=body.scope or "once",
+        edit=body.edits,
     )
     more = {"execution_id": resolved.execution_id, "step_id": resolved.step_id, "approval_id": resolved.id}
     call.note(f"approval {resolved.status}", **more)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 from rebuno.journal.records import ApprovalRow, ExecutionRow
 from rebuno.journal.served import ServedStore
@@ -52,10 +53,12 @@ class Bench:
         kind: str = "tool_call",
         idempotency: str = "safe_to_retry",
         parent: str = "",
+        edits: bool = False,
     ) -> Answer:
         """One submission of the attempt that runs."""
         text = identity.canonical({} if args is None else args)
-        return await self.kernel.submit(self.attempt, Submission(kind, target, text, idempotency, parent))
+        submission = Submission(kind, target, text, idempotency, parent, edits=edits)
+        return await self.kernel.submit(self.attempt, submission)
 
     async def succeed(self, answer: Answer, value: object = "done") -> None:
         """The body of the step gave a result."""
@@ -67,11 +70,18 @@ class Bench:
         await self.kernel.fail(self.attempt, answer.step_id, error)
 
     async def answer(
-        self, approval_id: str, *, granted: bool, rationale: str = "", by: str = "ana", scope: str = "once"
+        self,
+        approval_id: str,
+        *,
+        granted: bool,
+        rationale: str = "",
+        by: str = "ana",
+        scope: str = "once",
+        edit: dict[str, Any] | None = None,
     ) -> ApprovalRow:
         """A person answers."""
         return await votes.resolve(
-            self.store, approval_id, granted=granted, decided_by=by, rationale=rationale, scope=scope
+            self.store, approval_id, granted=granted, decided_by=by, rationale=rationale, scope=scope, edit=edit
         )
 
     async def suspend(self) -> ExecutionRow | None:

@@ -116,6 +116,7 @@ CLAUSES: Final = (
     _seq("quorum", whole),
     _seq("expires", durations),
     _seq("message", strings),
+    _seq("edits", _joined(_word(["args.amount", "args.items[].n", "args.to.*"]), ",")),
 )  # fmt: skip
 
 

@@ -157,6 +157,11 @@ RULES: list[tuple[str, int, str]] = [
     ("duplicate-clause", 3, 'allow tool "a"\nwhen small\nwhen small'),
     ("misplaced-clause", 2, 'allow tool "a"\nmessage "m"'),
     ("misplaced-clause", 2, 'deny tool "a"\nmessage "m"'),
+    ("misplaced-clause", 2, 'allow tool "a"\nedits args.x'),
+    ("misplaced-clause", 2, 'deny tool "a"\nedits args.x'),
+    ("bad-path", 2, 'require approval for tool "a"\nedits input.x\nbecause "b"'),
+    ("bad-path", 2, 'require approval for tool "a"\nedits args\nbecause "b"'),
+    ("bad-path", 2, 'require approval for tool "a"\nedits amount\nbecause "b"'),
 ]
 
 

@@ -12,7 +12,14 @@ from lark.lexer import Lexer, LexerState, Token
 
 from rebuno.packaged import grammar
 from rebuno.policy.syntax import tree as s
-from rebuno.policy.syntax.keywords import CLAUSE_WORDS, HEAD_WORDS, RESERVED_WORDS, SOFT_FACETS, STATEMENT_WORDS
+from rebuno.policy.syntax.keywords import (
+    CLAUSE_WORDS,
+    HEAD_WORDS,
+    RESERVED_WORDS,
+    SOFT_CLAUSES,
+    SOFT_FACETS,
+    STATEMENT_WORDS,
+)
 from rebuno.policy.syntax.keywords import FACET_MODULES as OWN
 from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
@@ -230,6 +237,7 @@ CLAUSE_CASES: list[tuple[str, s.Clause]] = [
     ("quorum 2", s.Quorum(2)),
     ("expires 5m", s.Expires(MINUTES)),
     ('message "m"', s.Message(s.Literal("m"))),
+    ("edits args.x, args.y.z", s.Edits((X.paths[0], path("args", "y", "z")))),
     ("unless args.x given", s.Unless(s.Test(X, Op.GIVEN, None))),
 ]  # fmt: skip
 
@@ -240,6 +248,16 @@ def test_clauses(text: str, node: s.Clause) -> None:
     rule = tree(f"rule r {{ require approval for any step {text} }}").statements[0]
     assert isinstance(rule, s.Rule)
     assert rule.clauses == (node,)
+
+
+def test_edits_is_no_reserved_word() -> None:
+    """A bundle may name a list, a rule and an argument `edits`."""
+    text = 'let edits = ["a"]\nrule edits {\n  require approval for tool edits\n'
+    rule = tree(
+        f'{text}  when args.edits in edits\n  approvers edits\n  edits args.edits\n  because "b"\n}}'
+    ).statements[1]
+    assert isinstance(rule, s.Rule)
+    assert [type(clause) for clause in rule.clauses] == [s.When, s.Approvers, s.Edits, s.Because]
 
 
 def test_lines_of_their_own() -> None:
@@ -321,11 +339,11 @@ def test_words_are_in_one_place() -> None:
         if "(?!\\w)/" in line
     }
     words = known - {"or_kind", "key"}
-    second = {"zone", "effects", "never", "session", "allowed", "words", "since", "within"}
+    second = {"zone", "effects", "never", "edits", "session", "allowed", "words", "since", "within"}
     assert words - second <= RESERVED_WORDS | {"number"}
     assert not second & RESERVED_WORDS
-    assert {*STATEMENT_WORDS, *CLAUSE_WORDS, *HEAD_WORDS, *OWN} - SOFT_FACETS <= RESERVED_WORDS
-    assert not SOFT_FACETS & RESERVED_WORDS
+    assert {*STATEMENT_WORDS, *CLAUSE_WORDS, *HEAD_WORDS, *OWN} - SOFT_FACETS - SOFT_CLAUSES <= RESERVED_WORDS
+    assert not (SOFT_FACETS | SOFT_CLAUSES) & RESERVED_WORDS
 
 
 SIGNS = ['"a"', 'r"b"', "5", "1h", "{", "}", "(", ")", "[", "]", ",", "=", "==", "x", ".y", "#z"]

@@ -76,6 +76,7 @@ CASES: list[tuple[str, str, int, int, str, str]] = [
     (RULE.format('deny tool "b"'), "syntax", 3, 3, "found `deny`", "one verdict"),
     (RULE.format("when a and b or c"), "mixed-and-or", 3, 16, "mixed without", "parentheses"),
     (RULE.format("when a or b and c"), "mixed-and-or", 3, 15, "mixed without", "parentheses"),
+    (RULE.format('edits "args.x"'), "syntax", 3, 9, "expected a name", ""),
     ("known k = input and [1]\n", "syntax", 1, 17, "found `and`", ""),
     ("}\n", "syntax", 1, 1, "found `}`", ""),
 ]

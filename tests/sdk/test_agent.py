@@ -34,6 +34,7 @@ def test_a_delivery_runs_the_handler_and_reports_its_output() -> None:
         "args": {"number": 21},
         "idempotency": "safe_to_retry",
         "submission": 1,
+        "edits": True,
     }
     mine = [path for path in wire.paths() if not path.startswith("v0/")]
     assert mine == ["steps", "steps/step-1/complete", "complete"]

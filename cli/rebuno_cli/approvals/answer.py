@@ -1,9 +1,10 @@
 """`rebuno approval grant` and `deny`: answers a question."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from rebuno.errors import ValidationError
 from rebuno_cli import connection, options
 
 if TYPE_CHECKING:
@@ -24,24 +25,42 @@ _scope = click.option(
 )
 
 
+_edit = click.option(
+    "--edit",
+    metavar="JSON",
+    help="New values of arguments, an object; the rule says which may change (`edits`), and judges the changed call.",
+)
+
+
 @click.command("grant")
 @_id
 @_as
 @_scope
+@_edit
 @_why
 @options.db
 @options.url
 @options.as_json
 def grant(
-    approval_id: str, who: str, scope: str, rationale: str, db: str | None, url: str | None, as_json: bool
+    approval_id: str,
+    who: str,
+    scope: str,
+    edit: str | None,
+    rationale: str,
+    db: str | None,
+    url: str | None,
+    as_json: bool,
 ) -> None:
     """Let the step go ahead, when its execution runs next; one step only, unless the scope says more."""
+    changed = None if edit is None else _read_edit(edit)
 
     async def answer(backend: "Backend") -> "Approval":
         row = await backend.approval(approval_id)
         if not as_json:
             _announce(row, scope)
-        return await backend.resolve(row.id, granted=True, decided_by=who, rationale=rationale, scope=scope)
+        return await backend.resolve(
+            row.id, granted=True, decided_by=who, rationale=rationale, scope=scope, edit=changed
+        )
 
     _show(connection.work(db, url, answer), as_json)
 
@@ -60,6 +79,15 @@ def deny(approval_id: str, who: str, rationale: str, db: str | None, url: str | 
         return await backend.resolve(approval_id, granted=False, decided_by=who, rationale=rationale, scope="once")
 
     _show(connection.work(db, url, answer), as_json)
+
+
+def _read_edit(text: str) -> dict[str, Any]:
+    from rebuno.model import identity
+
+    edit = identity.parse(text)
+    if not isinstance(edit, dict) or not edit:
+        raise ValidationError('`--edit` is no JSON object of arguments, such as {"amount": 90}')
+    return edit
 
 
 def _announce(row: "Approval", scope: str) -> None:
@@ -82,7 +110,11 @@ def _answer(answered: "Approval") -> str:
     from rebuno_cli.render.escape import escape
 
     if answered.status != "pending":
-        return f"approval {answered.id} {answered.status} by {escape(answered.decided_by or '')}"
+        changed = answered.status == "granted" and answered.edited_args is not None
+        edited = f"; it runs with the arguments that {escape(answered.edited_by or '')} wrote" if changed else ""
+        return f"approval {answered.id} {answered.status} by {escape(answered.decided_by or '')}{edited}"
     given = sum(vote.decision == "grant" for vote in answered.votes)
     count = f"{given} grant{'s' if given > 1 else ''} of {answered.quorum} so far"
+    if answered.edited_args is not None:
+        count += f", for the call as {escape(answered.edited_by or '')} changed it"
     return f"approval {answered.id} pending: {count}, others must grant it too"

@@ -45,6 +45,8 @@ def approval(row: Approval, panels: Sequence[Panel], now: float) -> Iterator[Ren
         ("kind", row.kind),
         ("target", spelled(row.target, None)),
         ("args", stored(row.raw("args"), None)),
+        ("edited", _edited(row)),
+        ("may edit", ", ".join(escape(path) for path in row.edits or ()) if row.status == "pending" else ""),
         ("rule", escape(row.rule_id) + (f" of bundle {escape(row.bundle)}" if row.bundle else "")),
         ("because", escape(row.reason, None)),
         ("message", escape(row.message, None)),
@@ -81,6 +83,12 @@ def covered(row: Approval) -> dict[str, str]:
         GrantScope.RULE: f"every step {rule}{rest}",
     }
     return {scope.value: text for scope, text in texts.items() if row.status == "pending" or row.scope == scope}
+
+
+def _edited(row: Approval) -> str:
+    if row.edited_args is None:
+        return ""
+    return f"{stored(row.raw('edited_args'), None)} by {escape(row.edited_by or '')}"
 
 
 def _seconds(row: Approval) -> float | None:

@@ -48,6 +48,7 @@ _SCOPE: Final = {
 _DEEPEST: Final = 6
 # In characters.
 _LONGEST_TURN: Final = 300
+_LONGEST_ARGS: Final = 200
 # How many steps are named where an attempt left the recorded way.
 _NAMED: Final = 5
 
@@ -157,8 +158,12 @@ def _step(step: StepView, depth: int) -> Iterator[RenderableType]:
         decided += ", not enforced"
     if step.doubt:
         decided += f", fired on maybe, because of `{escape(step.doubt)}`"
+    changed = (
+        [] if step.ran_args is None else [f"ran with {stored(step.ran_args, _LONGEST_ARGS)}, as an approver wrote"]
+    )
     for said in (
         decided,
+        *changed,
         *_defined(step),
         *map(_counted, step.limits),
         *_used(step),

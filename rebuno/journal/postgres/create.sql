@@ -35,10 +35,11 @@ WITH given AS (
 ), asked AS (
     INSERT INTO rebuno.approvals
            (id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-            decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by)
+            decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+            edits, edited, edited_by)
     SELECT x.id, x.execution_id, x.step_id, x.cause, x.status, x.message, x.rule_id, x.digest, x.scope, x.decided_by,
            x.rationale, x.created_at, x.decided_at, x.requested_seq, x.resolved_seq, x.bundle, x.approvers, x.quorum,
-           x.votes, x.timeout_at, x.asserted_by
+           x.votes, x.timeout_at, x.asserted_by, x.edits, x.edited, x.edited_by
     FROM added, given AS g, json_populate_recordset(NULL::rebuno.approvals, g.approvals) AS x
 ), placed AS (
     INSERT INTO rebuno.spends (key, step_id, at)

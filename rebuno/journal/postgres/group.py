@@ -24,7 +24,7 @@ _EVENT: Final = ("execution_id", "event_seq", "type", "payload", "occurred_at", 
 _APPROVAL: Final = (
     *("id", "execution_id", "step_id", "cause", "status", "message", "rule_id", "digest", "scope", "decided_by"),
     *("rationale", "created_at", "decided_at", "requested_seq", "resolved_seq", "bundle", "approvers", "quorum"),
-    *("votes", "timeout_at", "asserted_by"),
+    *("votes", "timeout_at", "asserted_by", "edits", "edited", "edited_by"),
 )
 
 _TURN: Final = ("execution_id", "number", "event_seq", "said_at", "said_by", "text")

@@ -130,6 +130,10 @@ FROM rebuno.windows AS w WHERE w.key = %(key)s
 -- Takes a place for a step.
 INSERT INTO rebuno.spends (key, step_id, at) VALUES (%(key)s, %(step_id)s, %(at)s)
 
+-- name: free-place
+-- Takes the place of a step from it.
+DELETE FROM rebuno.spends WHERE key = %(key)s AND step_id = %(step_id)s
+
 -- name: number-write
 -- Takes the number of a write, as a role that nobody has twice: one row, or none where it was written before.
 INSERT INTO rebuno.leaders (role, owner, until) VALUES (%(role)s, '', %(until)s)

@@ -133,10 +133,11 @@ WITH given AS (
 ), asked AS (
     INSERT INTO rebuno.approvals AS a
            (id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-            decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by)
+            decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+            edits, edited, edited_by)
     SELECT x.id, x.execution_id, x.step_id, x.cause, x.status, x.message, x.rule_id, x.digest, x.scope, x.decided_by,
            x.rationale, x.created_at, x.decided_at, x.requested_seq, x.resolved_seq, x.bundle, x.approvers, x.quorum,
-           x.votes, x.timeout_at, x.asserted_by
+           x.votes, x.timeout_at, x.asserted_by, x.edits, x.edited, x.edited_by
     FROM moved, json_populate_recordset(NULL::rebuno.approvals, moved.approvals) AS x
     ON CONFLICT (id) DO UPDATE
     SET status = excluded.status, message = excluded.message, rule_id = excluded.rule_id, digest = excluded.digest,
@@ -145,7 +146,8 @@ WITH given AS (
         requested_seq = coalesce(nullif(excluded.requested_seq, 0), a.requested_seq),
         decided_at = excluded.decided_at, resolved_seq = excluded.resolved_seq, bundle = excluded.bundle,
         approvers = excluded.approvers, quorum = excluded.quorum, votes = excluded.votes,
-        timeout_at = excluded.timeout_at, asserted_by = excluded.asserted_by
+        timeout_at = excluded.timeout_at, asserted_by = excluded.asserted_by, cause = excluded.cause,
+        edits = excluded.edits, edited = excluded.edited, edited_by = excluded.edited_by
     WHERE a.execution_id = excluded.execution_id AND a.status = 'pending'
       AND left(excluded.votes, length(a.votes) - 1) = left(a.votes, length(a.votes) - 1)
     RETURNING 1
@@ -376,13 +378,15 @@ WHERE execution_id = %(id)s AND event_seq > %(after)s ORDER BY event_seq LIMIT %
 -- name: approval
 -- One approval.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+       edits, edited, edited_by
 FROM rebuno.approvals WHERE id = %(id)s
 
 -- name: approvals
 -- Approvals as they were asked for; an empty filter takes all.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+       edits, edited, edited_by
 FROM rebuno.approvals
 WHERE (%(id)s::text IS NULL OR execution_id = %(id)s) AND (%(status)s::text IS NULL OR status = %(status)s)
   AND (%(after)s::text IS NULL OR n > (SELECT n FROM rebuno.approvals WHERE id = %(after)s))
@@ -391,7 +395,8 @@ ORDER BY n LIMIT %(limit)s
 -- name: approvals-due
 -- Questions that nobody answered in time, the most overdue first.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+       edits, edited, edited_by
 FROM rebuno.approvals
 WHERE status = 'pending' AND timeout_at > 0 AND timeout_at < %(before)s
 ORDER BY timeout_at, n LIMIT %(limit)s

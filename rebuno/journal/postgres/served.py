@@ -22,10 +22,8 @@ from rebuno.journal.postgres.reading import PostgresReading, T
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, held, row_told, told
 from rebuno.journal.records import (
-    AgentPolicy,
     AgentRow,
     ApiKeyRow,
-    Counts,
     Dispatch,
     DispatchState,
     ExecutionRow,
@@ -33,6 +31,7 @@ from rebuno.journal.records import (
     Lease,
 )
 from rebuno.journal.rows import Row
+from rebuno.journal.served_records import AgentPolicy, Counts
 
 # How long to wait before the server is asked again for what was said meanwhile, in seconds.
 _AGAIN: Final = 0.5

@@ -187,10 +187,13 @@ class PostgresStore(PostgresServed):
         """Accepts every restoration."""
         await self._ask(partial(upkeep.accept_restored, at=self.now(), by=by), "")
 
-    async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
+    async def spend(
+        self, step_id: str, spends: Sequence[Spend | Take], instead: Sequence[Spend | Take] = ()
+    ) -> Full | None:
         """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has
-        no room."""
-        work = partial(upkeep.spend, step_id=step_id, spends=tuple(spends), clock=self._changes.now)
+        no room. It takes all of this `instead` of what it had."""
+        had, clock = tuple(instead), self._changes.now
+        work = partial(upkeep.spend, step_id=step_id, spends=tuple(spends), instead=had, clock=clock)
         return await self._ask(work, "")
 
     async def bury(self, tombstone: Tombstone) -> bool:

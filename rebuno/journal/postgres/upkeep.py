@@ -24,17 +24,24 @@ _KNOWN_SECONDS: Final = 3600.0
 
 
 def spend(
-    connection: PreparedConnection, step_id: str, spends: Sequence[Spend | Take], clock: Callable[[], float]
+    connection: PreparedConnection,
+    step_id: str,
+    spends: Sequence[Spend | Take],
+    instead: Sequence[Spend | Take],
+    clock: Callable[[], float],
 ) -> Full | None:
     """Takes one place for a step in every window and its amount from every pot, or says what is the first that has no
-    room, and takes nothing."""
+    room, and takes nothing. It takes all of this `instead` of what it had."""
     windows = [one for one in spends if isinstance(one, Spend)]
     takes = [one for one in spends if isinstance(one, Take)]
+    freed = [one for one in instead if isinstance(one, Spend)]
+    had = [one for one in instead if isinstance(one, Take)]
     with connection.transaction():
         # INVARIANT: who counts places holds the limit's lock, so two that count at once never take the same one. Those
         # of windows come before those of pots.
-        if windows:
-            connection.execute(SQL["lock-windows"], {"keys": sorted({held(spend.key) for spend in windows})})
+        if windows or freed:
+            keys = sorted({held(spend.key) for spend in (*windows, *freed)})
+            connection.execute(SQL["lock-windows"], {"keys": keys})
         # Only now: places are taken in the order of their times.
         now = clock()
         wanted = []
@@ -53,10 +60,12 @@ def spend(
                 never = each.window is None or each.number < 1
                 return Full(each, None if never else leaves + each.window)
             wanted.append(each)
-        if takes and (full := _pots(connection, clock).take(step_id, takes)) is not None:
+        if (takes or had) and (full := _pots(connection, clock).take(step_id, takes, had)) is not None:
             return full
         for each in wanted:
             connection.execute(SQL["take-place"], asked({"key": each.key, "step_id": step_id, "at": now}))
+        for left in {each.key for each in freed} - {each.key for each in windows}:
+            connection.execute(SQL["free-place"], asked({"key": left, "step_id": step_id}))
     return None
 
 

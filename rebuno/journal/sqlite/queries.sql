@@ -95,13 +95,13 @@ WHERE execution_id = ?2 AND status NOT IN ('succeeded', 'failed', 'denied', 'can
 -- leaves the one that stands.
 INSERT INTO approvals (id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale,
                        created_at, decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes,
-                       timeout_at, asserted_by)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+                       timeout_at, asserted_by, edits, edited, edited_by)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)
 ON CONFLICT (id) DO UPDATE
 SET status = ?5, message = ?6, rule_id = ?7, digest = ?8, scope = ?9, decided_by = ?10, rationale = ?11,
     created_at = coalesce(nullif(?12, 0.0), created_at), requested_seq = coalesce(nullif(?14, 0), requested_seq),
     decided_at = ?13, resolved_seq = ?15, bundle = ?16, approvers = ?17, quorum = ?18, votes = ?19, timeout_at = ?20,
-    asserted_by = ?21
+    asserted_by = ?21, cause = ?4, edits = ?22, edited = ?23, edited_by = ?24
 WHERE execution_id = ?2 AND status = 'pending'
   AND substr(?19, 1, length(votes) - 1) = substr(votes, 1, length(votes) - 1)
 
@@ -231,26 +231,30 @@ FROM events WHERE execution_id = ?1 AND event_seq > ?2 ORDER BY event_seq LIMIT 
 -- name: approval
 -- One approval.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+       edits, edited, edited_by
 FROM approvals WHERE id = ?1
 
 -- name: approvals
 -- All approvals.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+       edits, edited, edited_by
 FROM approvals WHERE (?2 IS NULL OR n > (SELECT n FROM approvals WHERE id = ?2)) ORDER BY n LIMIT ?1
 
 -- name: approvals-by-status
 -- The approvals in one state.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+       edits, edited, edited_by
 FROM approvals WHERE status = ?1 AND (?3 IS NULL OR n > (SELECT n FROM approvals WHERE id = ?3))
 ORDER BY n LIMIT ?2
 
 -- name: approvals-by-execution
 -- The approvals of one execution; an empty state takes all.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+       edits, edited, edited_by
 FROM approvals
 WHERE execution_id = ?1 AND (?2 IS NULL OR status = ?2) AND (?4 IS NULL OR n > (SELECT n FROM approvals WHERE id = ?4))
 ORDER BY n LIMIT ?3
@@ -258,7 +262,8 @@ ORDER BY n LIMIT ?3
 -- name: approvals-due
 -- The questions that nobody answered in time, the most overdue first.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+       edits, edited, edited_by
 FROM approvals INDEXED BY approvals_by_timeout
 WHERE status = 'pending' AND timeout_at > 0 AND timeout_at < ?1 ORDER BY timeout_at LIMIT ?2
 
@@ -293,6 +298,10 @@ SELECT at FROM spends WHERE key = ?1 ORDER BY at DESC LIMIT 1 OFFSET ?2
 -- name: take-place
 -- Gives a step a place in a limit.
 INSERT INTO spends (key, step_id, at) VALUES (?1, ?2, ?3)
+
+-- name: free-place
+-- Takes the place of a step in a limit from it.
+DELETE FROM spends WHERE key = ?1 AND step_id = ?2
 
 -- name: copy-place
 -- Gives a copied step its place in a limit, if it has none.

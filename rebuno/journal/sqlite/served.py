@@ -10,16 +10,15 @@ from rebuno.journal import rows
 from rebuno.journal.broadcast import Broadcast
 from rebuno.journal.json_lists import names_text
 from rebuno.journal.records import (
-    AgentPolicy,
     AgentRow,
     ApiKeyRow,
-    Counts,
     Dispatch,
     DispatchState,
     ExecutionRow,
     Lease,
 )
 from rebuno.journal.rows import Row
+from rebuno.journal.served_records import AgentPolicy, Counts
 from rebuno.journal.sqlite.changes import SQLiteChanges
 from rebuno.journal.sqlite.reading import SQLiteReading, T
 from rebuno.journal.sqlite.sql import SQL

@@ -154,10 +154,12 @@ class SQLiteStore(SQLiteServed):
         """Accepts every restoration."""
         await self._change(partial(self._changes.accept_restored, self.now(), by))
 
-    async def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
+    async def spend(
+        self, step_id: str, spends: Sequence[Spend | Take], instead: Sequence[Spend | Take] = ()
+    ) -> Full | None:
         """Takes one place for this step in every window and its amount from every pot, or nothing: then says what has
-        no room."""
-        return await self._change(partial(self._upkeep.spend, step_id, tuple(spends)))
+        no room. It takes all of this `instead` of what it had."""
+        return await self._change(partial(self._upkeep.spend, step_id, tuple(spends), tuple(instead)))
 
     async def bury(self, tombstone: Tombstone) -> bool:
         """Removes an ended execution with all its rows and leaves the tombstone."""

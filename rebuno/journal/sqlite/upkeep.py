@@ -22,9 +22,9 @@ class Upkeep:
         self._clock = clock
         self._leases = leases
 
-    def spend(self, step_id: str, spends: Sequence[Spend | Take]) -> Full | None:
+    def spend(self, step_id: str, spends: Sequence[Spend | Take], instead: Sequence[Spend | Take] = ()) -> Full | None:
         """Takes one place for a step in every window and its amount from every pot, or says what has no room, the first
-        of several, and takes nothing."""
+        of several, and takes nothing. It takes all of this `instead` of what it had."""
         now = round(self._clock.now(), 6)
         windows = [spend for spend in spends if isinstance(spend, Spend)]
         takes = [spend for spend in spends if isinstance(spend, Take)]
@@ -32,10 +32,13 @@ class Upkeep:
         for spend in wanted:
             if (full := self._full(spend)) is not None:
                 return full
-        if takes and (full := self._pots(now).take(step_id, takes)) is not None:
+        had = [spend for spend in instead if isinstance(spend, Take)]
+        if (takes or had) and (full := self._pots(now).take(step_id, takes, had)) is not None:
             return full
         for spend in wanted:
             self._connection.execute(SQL["take-place"], (spend.key, step_id, now))
+        for key in {spend.key for spend in instead if isinstance(spend, Spend)} - {spend.key for spend in windows}:
+            self._connection.execute(SQL["free-place"], (key, step_id))
         return None
 
     def _pots(self, now: float) -> Pots:

@@ -27,11 +27,13 @@ def ask(
     message: str = "",
     over: Collection[Obligation] = (),
     shadow: Sequence[dict[str, Any]] = (),
+    edits: tuple[str, ...] = (),
 ) -> Routed:
     """Asks a person about a step, for the first time (`fresh`) or anew.
 
     `message` is shown where no rule has one; `over` are the obligations whose limit or budget is used up, and which ask
-    because of that; `shadow` is what the bundles beside the policy say of a fresh one.
+    because of that; `shadow` is what the bundles beside the policy say of a fresh one; `edits` are the paths of the
+    arguments that may be changed. Where a person has changed some before, the question is about that call.
     """
     wanted = terms(decision, over)
     stands = attempt.asks_for if wanted.expires is None else wanted.expires
@@ -48,7 +50,13 @@ def ask(
         approvers=wanted.approvers,
         quorum=wanted.quorum,
         timeout_at=round(attempt.store.now() + stands, 6) if stands is not None else 0.0,
+        edits=edits,
     )
+    if row.ran_args:
+        by = attempt.approvals[row.approval_id].edited_by
+        question = replace(question, edited=row.ran_args, edited_by=by)
+        # Until it is granted again, nothing runs.
+        row = replace(row, ran_args="", edited_seq=0, edited_at=0.0)
     row = replace(row, status=StepStatus.AWAITING, approval_id=question.id)
     asked = (new_event.awaiting(row, decision, question.id), new_event.requested(question, wanted.panels))
     events = (new_event.proposed(row, shadow), *asked) if fresh else asked

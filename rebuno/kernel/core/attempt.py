@@ -477,7 +477,7 @@ class Attempt:
         """A body of this attempt is about to run: from now on its step may have done something."""
         self.bodies.add(step.step_id)
         if self._is_asked_about and self._looks_back.about(step.kind, step.target):
-            args = self.read_args.pop(step.step_id, None) or identity.parse(step.args)
+            args = self.read_args.pop(step.step_id, None) or identity.parse(step.call_args)
             granted = self.recorded.grants_of(step.step_id)
             self.history.append(facts.started(step, next(self._numbers), args, granted, round(self.store.now(), 6)))
 
@@ -488,7 +488,7 @@ class Attempt:
             # Long arguments take long to read, and its start has them.
             began = next((one for one in reversed(self.history.evidence) if one.step == step.step_id), None)
             granted = self.recorded.grants_of(step.step_id)
-            began = began or facts.started(step, NEWEST, identity.parse(step.args), granted)
+            began = began or facts.started(step, NEWEST, identity.parse(step.call_args), granted)
             self.history.append(facts.ended(step, next(self._numbers), began, value, round(self.store.now(), 6)))
 
     def forget(self) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class Identified:
     """A submission and who it is. `scope` is the step in whose body it was submitted, or else the execution;
-    `definition` is that of its tool.
+    `definition` is that of its tool, and `edits` says that its body runs with the arguments that an approver writes.
 
     The fields with defaults hold what was found out for this one submission, beside the log, by what `route` needed:
     the test that was maybe when a rule fired on doubt (`doubt`), what the limits said (`turn`), what the policy said in
@@ -48,6 +48,7 @@ class Identified:
     shadow: Sequence[dict[str, Any]] = ()
     stops_read: bool = False
     resources: tuple[str, ...] = ()
+    edits: bool = False
 
 
 @dataclass(slots=True)

@@ -103,8 +103,8 @@ def awaiting(step: StepRow, decision: Decision, approval_id: str) -> NewEvent:
     return _step("step.awaiting_approval", step, **_decision(decision), approval_id=approval_id)
 
 
-def allowed(step: StepRow, approval_id: str) -> NewEvent:
-    return _step("step.allowed", step, approval_id=approval_id)
+def allowed(step: StepRow, approval_id: str, **more: object) -> NewEvent:
+    return _step("step.allowed", step, approval_id=approval_id, **more)
 
 
 def rate_limited(
@@ -158,6 +158,10 @@ def requested(question: ApprovalRow, panels: Sequence[Panel]) -> NewEvent:
         more["panels"] = [{"approvers": list(panel.approvers), "quorum": panel.quorum} for panel in panels]
     if question.timeout_at:
         more["timeout_at"] = rfc3339(question.timeout_at)
+    if question.edits:
+        more["edits"] = list(question.edits)
+    if question.edited:
+        more |= {"ran_hash": identity.args_hash(question.edited), "edited_by": question.edited_by}
     return approval("requested", question, **more)
 
 

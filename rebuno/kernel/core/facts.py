@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rebuno.journal.records import ApprovalRow, StepRow
+from rebuno.kernel.core import edited
 from rebuno.kernel.core.background import NOTHING, Background
 from rebuno.model import identity
 from rebuno.model.decision import PERMISSIVE, Decision, Verdict
@@ -15,7 +16,9 @@ def history(steps: Iterable[StepRow], approvals: Iterable[ApprovalRow]) -> Histo
     """The evidence that an execution has gathered, in the order of the events that recorded it: one forward pass. The
     rows hold what `step_facts` adds to them."""
     by_id = {step.step_id: step for step in steps}
-    granted = grants(approvals)
+    asked = {approval.id: approval for approval in approvals}
+    edited.attach(by_id.values(), asked)
+    granted = grants(asked.values())
     evidence = [one for step in by_id.values() for one in of_step(step, granted.get(step.step_id, ()))]
     for step_id, given in granted.items():
         if (step := by_id.get(step_id)) is not None:
@@ -93,16 +96,25 @@ def ended(step: StepRow, seq: int, start: Evidence, result: object = None, at: f
 def of_approvals(step: StepRow, granted: Iterable[ApprovalRow]) -> list[Evidence]:
     """What the grants of a step leave behind."""
     given = list(granted)
-    args = identity.parse(step.args) if given else None
     said = definition(step) if given else None
-    return [Evidence(a.resolved_seq, step.kind, step.target, args, approved=True, definition=said) for a in given]
+    return [
+        Evidence(
+            a.resolved_seq,
+            step.kind,
+            step.target,
+            identity.parse(a.edited or step.args),
+            approved=True,
+            definition=said,
+        )
+        for a in given
+    ]
 
 
 def of_step(step: StepRow, granted: Iterable[ApprovalRow] = ()) -> list[Evidence]:
     """What a recorded step leaves behind; `granted` are its own grants."""
     if not step.started_seq:
         return []
-    start = started(step, step.started_seq, identity.parse(step.args), granted)
+    start = started(step, step.started_seq, identity.parse(step.call_args), granted)
     if not step.status.terminal:
         return [start]
     result = None if step.result is None else identity.parse(step.result)
@@ -134,10 +146,16 @@ def _failure(step: StepRow) -> tuple[dict[str, Any] | None, bool | None]:
 
 
 def standing(policy: Policy, step: StepRow) -> Decision | None:
-    """The recorded decision about a step, which stands where it was made under this very bundle; else None."""
-    if step.digest != policy.digest:
+    """The recorded decision about a step, which stands where it was made under this very bundle; else None. It was made
+    about the call as it was submitted: one that a person has changed is judged each time."""
+    if not stands(policy, step):
         return None
     return Decision(Verdict(step.verdict), step.rule_id, step.reason, bundle=step.bundle, digest=step.digest)
+
+
+def stands(policy: Policy, step: StepRow) -> bool:
+    """Whether what was recorded about a step was decided under this very bundle, about the call that runs."""
+    return step.digest == policy.digest and not step.ran_args
 
 
 def current_decision(
@@ -150,17 +168,18 @@ def current_decision(
 
 
 def of_known(step: StepRow, *, agent: str, input: object, past: History, background: Background = NOTHING) -> Facts:
-    """The facts of a recorded step: those of its first submission, whatever has happened since. Its
-    row holds what `step_facts` adds to it."""
+    """The facts of a recorded step: those of its first submission, whatever has happened since, or of the answer that
+    has changed its arguments. Its row holds what `step_facts` and `edited` add to it."""
+    as_of = step.edited_seq or step.decided_seq
     facts = Facts(
         step.kind,
         step.target,
-        identity.parse(step.args),
+        identity.parse(step.call_args),
         agent=agent,
         input=input,
         history=past,
-        as_of=step.decided_seq,
-        now=step.decided_at,
+        as_of=as_of,
+        now=step.edited_at if step.edited_seq else step.decided_at,
         definition=definition(step),
     )
-    return background.tell(facts, step.decided_seq)
+    return background.tell(facts, as_of)

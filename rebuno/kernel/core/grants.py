@@ -7,6 +7,7 @@ from typing import Final
 from rebuno.journal.records import ApprovalRow, StepRow
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.divergence import guard
+from rebuno.kernel.core.edited import editable
 from rebuno.kernel.core.effects import Identified
 from rebuno.kernel.core.heavy import layers_on
 from rebuno.kernel.core.quorum import GRANT_LASTS, Terms, agreed, granters, terms
@@ -63,6 +64,18 @@ def holding(attempt: Attempt, known: StepRow, today: Decision) -> ApprovalRow | 
         if grant.cause == "policy" and _good(attempt, grant, wanted, lasts=lasts):
             return grant
     return covering(attempt, known, today)
+
+
+def edits_of(
+    attempt: Attempt, step: Identified | StepRow, decision: Decision, over: Iterable[Obligation] = ()
+) -> tuple[str, ...]:
+    """The paths of the arguments that who answers a question about this step may change. `decision` asks; what the
+    kernel itself asks about runs as it was submitted, or not at all."""
+    if decision.rule_id.startswith("__") or (isinstance(step, Identified) and not step.edits):
+        return ()
+    if not any(one.asking is not None and one.asking.edits for one in decision.obligations):
+        return ()
+    return tuple(path.text for path in editable(decision, _layers(attempt, step), over))
 
 
 def _covers(attempt: Attempt, grant: ApprovalRow, step: Identified | StepRow, decision: Decision) -> bool:

@@ -82,7 +82,7 @@ class JudgementNeeded(Need):
         def work() -> Foreseen:
             return _foreseen(policy, attempt.facts(known, history), history, 0)
 
-        attempt.judged[known.step_id] = await _decided_beside(attempt, known.step_id, work, len(known.args))
+        attempt.judged[known.step_id] = await _decided_beside(attempt, known.step_id, work, len(known.call_args))
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ def facts_of(attempt: "Attempt", step: Identified, known: StepRow | None) -> Fac
 def judged(attempt: "Attempt", known: StepRow) -> Decision | JudgementNeeded | None:
     """What today's policy says of a recorded step, where another thread has decided it; a Need where it has to. None
     where the decision takes no time, or where the recorded one stands and nothing more is asked."""
-    same = known.digest == attempt.policy.digest
+    same = facts.stands(attempt.policy, known)
     # One that may start after all is decided about under the same bundle too: who is asked is not recorded.
     starts = known.status in _MAY_START and known.verdict == Verdict.APPROVAL.value
     if same and not starts:
@@ -131,7 +131,7 @@ def judged(attempt: "Attempt", known: StepRow) -> Decision | JudgementNeeded | N
     seen = _kept(attempt, known)
     if seen is not None:
         return None if same else seen.decision
-    if not is_heavy(attempt, known.args):
+    if not is_heavy(attempt, known.call_args):
         return None
     return JudgementNeeded(known)
 

@@ -44,7 +44,7 @@ def identify(
     args_hash = identity.args_hash(args)
     occurrence = count(scope, kind, target, args_hash)
     step_id = identity.step_id(scope, kind, target, args_hash, occurrence)
-    return Identified(
+    step = Identified(
         scope,
         kind,
         target,
@@ -57,6 +57,8 @@ def identify(
         submission.definition,
         resources=submission.resources,
     )
+    step.edits = submission.edits
+    return step
 
 
 def _check_target(target: str) -> None:
@@ -80,4 +82,5 @@ def identified_as(known: StepRow) -> Identified:
         known.step_id,
         known.idempotency,
         known.parent_id,
+        edits=bool(known.ran_args),
     )

@@ -4,15 +4,15 @@ import sys
 
 from rebuno.journal.records import ApprovalRow, StepRow
 from rebuno.journal.store import Store
-from rebuno.kernel.core import step_facts
+from rebuno.kernel.core import edited, step_facts
 from rebuno.policy import StepFactsNeeded
 
 
 async def load(
     store: Store, execution_id: str, needed: StepFactsNeeded | None = None
 ) -> tuple[dict[str, StepRow], dict[str, ApprovalRow]]:
-    """Every step and approval of an execution, in the order of the log; the steps with what is `needed` of the facts
-    that only their events hold."""
+    """Every step and approval of an execution, in the order of the log; the steps with what approvers have changed, and
+    with what is `needed` of the facts that only their events hold."""
     steps: dict[str, StepRow] = {}
     after = 0
     while page := await store.steps(execution_id, after=after):
@@ -22,4 +22,5 @@ async def load(
         await step_facts.look_up(store, execution_id, steps.values(), needed)
     asked = await store.approvals(execution_id=execution_id, limit=sys.maxsize)
     approvals = {approval.id: approval for approval in asked}
+    edited.attach(steps.values(), approvals)
     return steps, approvals

@@ -120,11 +120,13 @@ async def take_at_grant(store: Store, execution: ExecutionRow, session: str, ste
     takes = [taken_in(said, execution, session, forced=said["at_grant"] == OVER) for said in waits]
     wanted = [take for take in takes if take is not None]
     if wanted and (full := await store.spend(step.step_id, wanted)) is not None:
-        raise ConflictError(_no_room(full))
+        raise ConflictError(no_room(full))
 
 
-def _no_room(full: Full) -> str:
-    assert isinstance(full.spend, Take)
+def no_room(full: Full) -> str:
+    """Why a question stays open, in words."""
+    if not isinstance(full.spend, Take):
+        return "a limit has no room for the step"
     pot = full.spend.pot
     when = f"there is room at {rfc3339(full.due)}" if full.due is not None else "there will be none"
     limit = f"limit `{pot.name}`" if not pot.name.startswith(OWN) else f"limit of the {pot.name}"
@@ -150,6 +152,10 @@ class CopiedTakes:
         """
         at = from_rfc3339(event.occurred_at)
         match event.type:
+            case "step.allowed" if "limits" in event.payload:
+                # A changed call takes this in the place of what was asked about.
+                self._asked.pop(step_id, None)
+                self._taken.pop(step_id, None)
             case "step.allowed":
                 for take, place in self._asked.pop(step_id, ()):
                     self._taken.setdefault(step_id, []).append(CopiedTake(take, place, at))

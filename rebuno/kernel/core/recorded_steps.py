@@ -10,7 +10,7 @@ from rebuno.journal.records import ApprovalRow, StepRow
 from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.journal.success_page import Success, SuccessPage
-from rebuno.kernel.core import facts, step_facts
+from rebuno.kernel.core import edited, facts, step_facts
 from rebuno.kernel.core.effects import Identified
 from rebuno.kernel.core.read_ahead import PageAhead
 from rebuno.model import identity
@@ -196,12 +196,16 @@ class RecordedSteps:
         page = await self._store.steps(self._execution_id, after=after, limit=limit, unread=unread)
         if self._looks_back.needed:
             await step_facts.look_up(self._store, self._execution_id, page, self._looks_back.needed)
+        if self._asked:
+            edited.attach(page, self.approvals)
         return page
 
     async def _one(self, step_id: str) -> StepRow:
         step = await self._store.step(step_id)
         if self._looks_back.needed:
             await step_facts.look_up(self._store, self._execution_id, [step], self._looks_back.needed)
+        if self._asked:
+            edited.attach((step,), self.approvals)
         return step
 
     def _fits(self, page: SuccessPage) -> bool:
@@ -355,6 +359,8 @@ class RecordedSteps:
         """Learns from a step whether it leaves something unknown."""
         if step.idempotency is Idempotency.ONCE and self._leaves_unknown(step):
             self.unknown.add((step.kind, step.target, step.args_hash))
+            if step.ran_args:
+                self.unknown.add((step.kind, step.target, identity.args_hash(step.ran_args)))
 
     def _leaves_unknown(self, step: StepRow) -> bool:
         match step.status:

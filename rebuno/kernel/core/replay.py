@@ -52,7 +52,8 @@ def _counted(attempt: Attempt, call_key: CallKey) -> tuple[Any] | Answer | None:
         # The target is no text that a step could have.
         return None
     # Arguments that are not the same are damaged, or were not kept: then the row is read again.
-    if known is None or known.args != args or known.status not in _ENDED:
+    # What a person has changed is told to the handler.
+    if known is None or known.args != args or known.status not in _ENDED or known.ran_args:
         return None
     routed = route_row(attempt, identified_as(known), known)
     if isinstance(routed, Need) or routed.effects is not None or routed.answer.kind is not AnswerKind.REPLAY:

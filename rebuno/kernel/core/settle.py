@@ -17,18 +17,22 @@ from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.decide import stricter
 from rebuno.kernel.core.divergence import behind_the_world
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
-from rebuno.kernel.core.grants import covering, holding
+from rebuno.kernel.core.facts import stands
+from rebuno.kernel.core.grants import covering, edits_of, holding
 from rebuno.kernel.core.heavy import decision_on
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.core.stops import held_back
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind
-from rebuno.model.decision import INDETERMINATE_RETRY, UNKNOWN_OUTCOME, Decision, Verdict
+from rebuno.model.decision import EDITED, INDETERMINATE_RETRY, UNKNOWN_OUTCOME, Decision, Verdict
 from rebuno.model.step import Idempotency, Kind, StepStatus
 
 INDETERMINATE: Final = identity.canonical(
     {"reason": "indeterminate", "message": "the step was started and nobody recorded how it ended"}
 )
+
+
+_NO_EDITS: Final = "a person has changed the arguments, and this agent cannot run them"
 
 
 class State(StrEnum):
@@ -57,7 +61,11 @@ def settle(attempt: Attempt, step: Identified, known: StepRow | None, decision: 
     if step.idempotency is Idempotency.ONCE and known.idempotency is not Idempotency.ONCE:
         known = replace(known, idempotency=Idempotency.ONCE)
     state = state_of(attempt, step, known)
-    return state if isinstance(state, Need) else TABLE[state][decision.verdict](attempt, step, known, decision)
+    if isinstance(state, Need):
+        return state
+    if known.ran_args and not step.edits and state in (State.ALLOWED, State.STARTED):
+        return _run_as_submitted(attempt, step, known, state)
+    return TABLE[state][decision.verdict](attempt, step, known, decision)
 
 
 def state_of(attempt: Attempt, step: Identified, known: StepRow) -> State | Need:
@@ -170,7 +178,8 @@ def _ask_new(attempt: Attempt, step: Identified, row: StepRow, decision: Decisio
     grant = covering(attempt, step, decision)
     if grant is None:
         over = step.turn.asks if step.turn is not None else ()
-        return ask(attempt, row, decision, fresh=True, over=over, shadow=step.shadow)
+        may = edits_of(attempt, step, decision, over)
+        return ask(attempt, row, decision, fresh=True, over=over, shadow=step.shadow, edits=may)
     row.approval_id = grant.id
     return _start_new(attempt, step, row, decision)
 
@@ -211,7 +220,7 @@ def _start_if_granted(attempt: Attempt, step: Identified, known: StepRow, today:
         return _void(attempt, step, known, _retry_refused(attempt))
     if _granted_before(attempt, known):
         return ask(attempt, known, behind_the_world(attempt, _in_full(attempt, known, today)))
-    return _granted_or_ask(attempt, known, today)
+    return _granted_or_ask(attempt, step, known, today)
 
 
 def _void(attempt: Attempt, step: Identified, known: StepRow, today: Decision) -> Routed:
@@ -220,6 +229,13 @@ def _void(attempt: Attempt, step: Identified, known: StepRow, today: Decision) -
     return Routed(
         _denied(row, today), Effects((new_event.denied(row, today, first=False),), (StepWrite(row, settled=0),))
     )
+
+
+def _run_as_submitted(attempt: Attempt, step: Identified, known: StepRow, state: State) -> Routed:
+    """What a person has changed does not run as it was submitted: the agent runs no other arguments any more."""
+    if state is State.STARTED:
+        return _indeterminate(known)
+    return _void(attempt, step, known, Decision(Verdict.DENY, EDITED, _NO_EDITS, digest=attempt.policy.digest))
 
 
 def _ran_once(known: StepRow) -> bool:
@@ -253,7 +269,7 @@ def _again_if_granted(attempt: Attempt, step: Identified, known: StepRow, today:
     """at most once: **replay** as for allow; safe: good grant → **proceed**, else ask, **blocked**"""
     if known.idempotency is Idempotency.ONCE:
         return _indeterminate(known)
-    return _granted_or_ask(attempt, known, today)
+    return _granted_or_ask(attempt, step, known, today)
 
 
 def _revoke(attempt: Attempt, step: Identified, known: StepRow, today: Decision) -> Routed:
@@ -279,28 +295,30 @@ def _wait_for_child(attempt: Attempt, step: Identified, known: StepRow, today: D
 def _indeterminate(known: StepRow) -> Routed:
     row = replace(known, status=StepStatus.FAILED, error=INDETERMINATE)
     effects = Effects((new_event.failed(row),), (StepWrite(row, settled=0),))
-    return Routed(Answer(AnswerKind.REPLAY, row.step_id, error=INDETERMINATE), effects)
+    return Routed(Answer(AnswerKind.REPLAY, row.step_id, error=INDETERMINATE, args=row.ran_args or None), effects)
 
 
 def _executing(attempt: Attempt, known: StepRow, today: Decision) -> Routed:
     row = replace(known, status=StepStatus.EXECUTING, attempt=attempt.lease.attempt)
     effects = Effects((new_event.executing(row, today, first=False),), (StepWrite(row, started=0),))
-    return Routed(Answer(AnswerKind.PROCEED, row.step_id, rule_id=today.rule_id), effects)
+    answer = Answer(AnswerKind.PROCEED, row.step_id, rule_id=today.rule_id, args=known.ran_args or None)
+    return Routed(answer, effects)
 
 
-def _granted_or_ask(attempt: Attempt, known: StepRow, today: Decision) -> Routed:
+def _granted_or_ask(attempt: Attempt, step: Identified, known: StepRow, today: Decision) -> Routed:
     today = _in_full(attempt, known, today)
     grant = holding(attempt, known, today)
     if grant is not None:
         return _executing(attempt, replace(known, approval_id=grant.id), today)
     last = attempt.approvals.get(known.approval_id)
-    return ask(attempt, known, today, message=last.message if last else "")
+    may = () if known.started_seq else edits_of(attempt, known, today) if step.edits else ()
+    return ask(attempt, known, today, message=last.message if last else "", edits=may)
 
 
 def _in_full(attempt: Attempt, known: StepRow, today: Decision) -> Decision:
     """Today's verdict with what its rules say about asking: of a verdict that stands as recorded only the rest is kept,
     and the same facts under the same bundle give it again."""
-    if known.digest != attempt.policy.digest:
+    if not stands(attempt.policy, known):
         return today
     return Decision(
         today.verdict,
@@ -317,7 +335,8 @@ def _in_full(attempt: Attempt, known: StepRow, today: Decision) -> Decision:
 
 def _replay(attempt: Attempt, step: Identified, known: StepRow, today: Decision) -> Routed:
     """**replay**"""
-    return Routed(Answer(AnswerKind.REPLAY, known.step_id, result=known.result, error=known.error))
+    args = known.ran_args or None
+    return Routed(Answer(AnswerKind.REPLAY, known.step_id, result=known.result, error=known.error, args=args))
 
 
 def _ask_about_done(attempt: Attempt, step: Identified, known: StepRow, today: Decision) -> Routed:

@@ -5,6 +5,7 @@ from typing import Any, Final
 from rebuno.journal.records import ApprovalRow, EventRow
 from rebuno.kernel.core.grants import GrantScope
 from rebuno.kernel.core.quorum import DENY, GRANT
+from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
 
 # How a question ends.
@@ -29,11 +30,17 @@ class AuditedQuestion:
         self._resolved_at = ""
         self._scope: str = GrantScope.ONCE
         self._votes: list[tuple[str, str, str, str]] = []
+        # The hash of the arguments that the grants are for, where a person has changed them.
+        self._ran: str | None = event.payload.get("ran_hash")
 
     def answered(self, event: EventRow, what: str) -> None:
         """Takes in an event that answers it: `voted`, or one of `ANSWERS`."""
         said = event.payload
         self._scope = said.get("scope", self._scope)
+        if "ran_hash" in said:
+            self._ran = said["ran_hash"]
+            # The changed call asks these.
+            self._asked = {**self._asked, "approvers": said["approvers"], "quorum": said["quorum"]}
         if "decided_by" in said:
             decision = said["decision"] if what == "voted" else DENY if what == "denied" else GRANT
             self._votes.append((said["decided_by"], decision, said.get("asserted_by", ""), said.get("rationale", "")))
@@ -58,6 +65,10 @@ class AuditedQuestion:
             return "what was asked or answered is another thing"
         if not (same_time(row.created_at, self._asked_at) and same_time(row.decided_at, self._resolved_at)):
             return "the times are not those of its events"
+        if (identity.args_hash(row.edited) if row.edited else None) != self._ran:
+            return "the changed arguments are not those that were granted"
+        if list(row.edits) != self._asked.get("edits", []):
+            return "what may be changed is something else"
         # What an earlier version asked says nothing of those whom it asks.
         return self._panel_fault(row) if "quorum" in self._asked else ""
 

@@ -9,6 +9,7 @@ from rebuno.errors import StoreCorrupt
 from rebuno.journal import records
 from rebuno.journal.store import Store
 from rebuno.kernel import views
+from rebuno.kernel.core import edited
 from rebuno.kernel.core.origins import workdir_of
 from rebuno.kernel.core.quorum import granters
 from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep, Refusals, counted
@@ -66,7 +67,8 @@ class StepView:
     known). `result` and `error` are canonical JSON (None: there is none), `raised` is what is kept of the exception of
     its body, as `rebuno.model.raised` tells it. `doubt` is the test that was maybe when its rule fired, `definition`
     the `{"server", "name", "digest"}` of its tool, `nothing_done` whether that says that it failed before it did
-    anything. `call` is the id that its host knows it by, `observed` says that it ran though it was not let in."""
+    anything. `call` is the id that its host knows it by, `observed` says that it ran though it was not let in.
+    `ran_args` are the arguments that an approver wrote in the place of `args`, as canonical JSON."""
 
     step_id: str
     kind: str
@@ -93,6 +95,7 @@ class StepView:
     nothing_done: bool = False
     call: str = ""
     observed: bool = False
+    ran_args: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The step as JSON data."""
@@ -101,6 +104,7 @@ class StepView:
             "kind": self.kind,
             "target": self.target,
             "args": identity.parse(self.args),
+            "ran_args": None if self.ran_args is None else identity.parse(self.ran_args),
             "decision": self.verdict,
             "rule_id": self.rule_id,
             "reason": self.reason or None,
@@ -246,6 +250,7 @@ async def tell(store: Store, execution_id: str) -> Timeline:
         rows += more
     about = {step.step_id: step for step in rows}
     asked = await store.approvals(execution_id=row.id)
+    edited.attach(rows, {one.id: one for one in asked})
     approvals = [views.approval(one, about.get(one.step_id)) for one in asked]
     alive = row.holder is not None and await store.alive(row)
     told = views.execution(row, turns=await store.turns(row.id))
@@ -317,6 +322,7 @@ def compose(
             nothing_done=mark.nothing_done,
             call=mark.call,
             observed=mark.observed,
+            ran_args=None if row.ran_args is None else row.raw("ran_args"),
         )
 
     outermost = tuple(told(row) for row in inside.get("", ()))
@@ -377,6 +383,9 @@ class _Log:
             if what == "executing":
                 mark.ran.append(_said_of(event, "attempt", int) if "attempt" in event.payload else self.current)
                 mark.observed = "observed" in event.payload
+            elif what == "allowed" and "limits" in event.payload:
+                # A changed call takes this in the place of what was asked about.
+                mark.limits = fresh.limits
             elif what in ("succeeded", "failed"):
                 mark.settled = self.current
                 mark.raised = checked(event.payload.get("raised"))

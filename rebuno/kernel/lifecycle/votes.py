@@ -2,9 +2,10 @@
 wakes what waited only for it; what nobody answers in time expires."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, StoreCorrupt, Terminated, ValidationError
@@ -18,15 +19,21 @@ from rebuno.kernel.core.grants import GrantScope
 from rebuno.kernel.core.inheritance import session_of
 from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.names import check_person, folded
-from rebuno.kernel.core.pots import take_at_grant
+from rebuno.kernel.core.pots import no_room, take_at_grant
 from rebuno.kernel.core.quorum import DENY, GRANT, Panel, agreed, granters
+from rebuno.kernel.lifecycle import edits
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.dispatch import resumed
+from rebuno.kernel.lifecycle.edits import EditedCall
 from rebuno.model.clock import rfc3339
 from rebuno.model.decision import DIVERGED, INDETERMINATE_RETRY, RESTORED
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
+from rebuno.policy import Policy
+
+# Finds the policy by which a changed call is judged.
+PolicyOf = Callable[[ExecutionRow, ApprovalRow], Awaitable[Policy]]
 
 # The reasons that an agent receives where no person gives one.
 DENIED, TIMEOUT, REVOKED = "approval_denied", "approval_timeout", "policy_revoked"
@@ -41,8 +48,13 @@ async def resolve(
     asserted_by: str = "",
     rationale: str = "",
     scope: str = GrantScope.ONCE,
+    edit: Mapping[str, Any] | None = None,
+    policy_of: PolicyOf | None = None,
 ) -> ApprovalRow:
     """One person grants or denies. Committed when this returns; what waited for nothing else may run again.
+
+    `edit` are new values of arguments: the changed call is judged anew, by the policy that `policy_of` finds (None: the
+    one that asked), and runs in the place of the first. All grants of a question are for the same call.
 
     `asserted_by` is who vouches for the name `decided_by`. A denial decides at once, a grant once everybody whom the
     rules demand has given one: until then what is returned is still `pending`. Of several grants the narrowest `scope`
@@ -50,7 +62,8 @@ async def resolve(
 
     Raises:
         NotFoundError: there is no such approval.
-        ForbiddenError: this person is not among the approvers.
+        ForbiddenError: this person is not among the approvers, or the call may not be changed so; the question stays
+            open.
         ConflictError: it was answered already, by this person or for good, it is overdue, its execution has ended or
             passed its deadline, or a limit has no room for what the step takes when it is granted.
         ValidationError: the name could be taken for another one, or there is no such scope here.
@@ -58,6 +71,12 @@ async def resolve(
     """
     vote = VoteRow(decided_by, GRANT if granted else DENY, round(store.now(), 6), asserted_by, rationale)
     wanted = _scope(scope)
+    if edit is not None and not granted:
+        raise ValidationError("a denial changes nothing; leave the edit out")
+    if edit is not None and wanted is not GrantScope.ONCE:
+        raise ValidationError(f"an edit is of this one step; leave the scope `{wanted}` out")
+    # A change that limits have counted, and that may not have been recorded.
+    swapped: list[tuple[ExecutionRow, StepRow, EditedCall]] = []
 
     async def one_try(tried: int) -> None:
         question = await store.approval(approval_id)
@@ -75,19 +94,38 @@ async def resolve(
             await expire(store, execution.id)
             raise Stale("the question has expired")
         panels = await panels_of(store, question)
-        _check_vote(question, panels, vote, wanted)
-        answered = _voted(question, panels, vote, wanted)
+        # Who was asked about the call as it was submitted may refuse a changed one too.
+        seats = (*panels, *(await _first_panels(store, question))) if question.edited else panels
+        _check_vote(question, seats, vote, wanted)
+        call: EditedCall | None = None
+        limits: list[Any] = []
+        if granted and _is_about_edit(question, edit):
+            step = await store.step(question.step_id)
+            policy = await (policy_of or partial(edits.asked_policy, store))(execution, question)
+            call = await edits.judge(store, policy, execution, question, step, edit)
+            _check_call(question, call)
+            swapped.append((execution, step, call))
+            agreed_on, limits = await edits.swap(store, execution, step, call)
+            call = replace(call, terms=agreed_on)
+            panels = agreed_on.panels
+        answered = _voted(question, panels, vote, wanted, call)
         approvals[approval_id] = answered
-        if answered.status == "granted" and answered.cause == "policy":
+        if answered.status == "granted" and answered.cause == "policy" and call is None:
             step = await store.step(answered.step_id)
+            if answered.edits and (full := await edits.take_back(store, execution, step)) is not None:
+                raise ConflictError(no_room(full))
             await take_at_grant(store, execution, await session_of(store, execution), step)
-        changes, row = await _changes(store, execution, approvals, answered, vote)
+        changes, row = await _changes(store, execution, approvals, answered, vote, call, limits)
         await transact.answer(store, execution, approvals.values(), changes, row, tried=tried)
+        swapped.clear()
 
     try:
         await transact.transact(one_try)
     except Terminated:
         raise ConflictError(f"the execution of the approval `{approval_id}` has ended") from None
+    finally:
+        for execution, step, call in swapped[-1:]:
+            await edits.take_back(store, execution, step, call)
     return await store.approval(approval_id)
 
 
@@ -155,12 +193,21 @@ async def questions(store: Store, execution_id: str) -> dict[str, ApprovalRow]:
 
 async def panels_of(store: Store, question: ApprovalRow) -> tuple[Panel, ...]:
     """Who must agree: as the row says, or as the log does where several layers ask different people."""
+    if question.edited and question.votes:
+        # Those that the changed call asks.
+        return (Panel(question.approvers, question.quorum),)
+    return await _first_panels(store, question)
+
+
+async def _first_panels(store: Store, question: ApprovalRow) -> tuple[Panel, ...]:
     for event in await store.events(question.execution_id, after=question.requested_seq - 1, limit=1):
         if event.type == "approval.requested" and "panels" in event.payload:
             try:
                 return tuple(_panel(said) for said in event.payload["panels"])
             except (KeyError, TypeError) as error:
                 raise StoreCorrupt(f"event {event.event_seq} of execution `{event.execution_id}`: {error}") from None
+        if event.type == "approval.requested" and "quorum" in event.payload:
+            return (_panel({"approvers": (), **event.payload}),)
     return (Panel(question.approvers, question.quorum),)
 
 
@@ -182,6 +229,25 @@ def _check_open(question: ApprovalRow) -> None:
     by = " and ".join(name for name in names if name)
     at = f" at {rfc3339(question.decided_at)}" if question.decided_at else ""
     raise ConflictError(f"the approval `{question.id}` is {question.status}{f' by {by}' if by else ''} already{at}")
+
+
+def _is_about_edit(question: ApprovalRow, edit: Mapping[str, Any] | None) -> bool:
+    """Whether a grant is for a changed call: one that is changed now, or was before the question was asked."""
+    if edit is not None or not question.edited:
+        return edit is not None
+    if question.edited_by in granters(question):
+        raise ConflictError(
+            f"`{question.edited_by}` has changed the call of `{question.id}`, and all grants are for the same call: "
+            "grant it with the same edit, or deny it"
+        )
+    return True
+
+
+def _check_call(question: ApprovalRow, call: EditedCall) -> None:
+    """All grants of a question are for the same call."""
+    if granters(question) and question.edited != call.args:
+        names = " and ".join(f"`{name}`" for name in granters(question))
+        raise ConflictError(f"{names} granted another call of `{question.id}`; grant that one, or deny it")
 
 
 def _check_vote(question: ApprovalRow, panels: Sequence[Panel], vote: VoteRow, scope: GrantScope) -> None:
@@ -207,8 +273,16 @@ def _check_vote(question: ApprovalRow, panels: Sequence[Panel], vote: VoteRow, s
         raise ValidationError(f"a grant of `{question.id}` covers this one step; leave the scope `{scope}` out")
 
 
-def _voted(question: ApprovalRow, panels: Sequence[Panel], vote: VoteRow, scope: GrantScope) -> ApprovalRow:
+def _voted(
+    question: ApprovalRow, panels: Sequence[Panel], vote: VoteRow, scope: GrantScope, call: EditedCall | None
+) -> ApprovalRow:
     votes = (*question.votes, vote)
+    if call is not None:
+        by = question.edited_by if question.edited == call.args else vote.decided_by
+        terms = call.terms
+        question = replace(
+            question, edited=call.args, edited_by=by, approvers=terms.approvers, quorum=terms.quorum, scope="once"
+        )
     if vote.decision == DENY:
         status = "denied"
     else:
@@ -222,13 +296,23 @@ def _voted(question: ApprovalRow, panels: Sequence[Panel], vote: VoteRow, scope:
 
 
 async def _changes(
-    store: Store, execution: ExecutionRow, approvals: dict[str, ApprovalRow], answered: ApprovalRow, vote: VoteRow
+    store: Store,
+    execution: ExecutionRow,
+    approvals: dict[str, ApprovalRow],
+    answered: ApprovalRow,
+    vote: VoteRow,
+    call: EditedCall | None,
+    limits: Sequence[Any],
 ) -> tuple[ExecutionChanges, ExecutionWrite | None]:
     said: dict[str, object] = {"decided_by": vote.decided_by, "scope": answered.scope}
     said |= {"asserted_by": vote.asserted_by} if vote.asserted_by else {}
     said |= {"rationale": vote.rationale} if vote.rationale else {}
+    changed = {} if call is None else call.said()
+    if call is not None:
+        said |= {**changed, "quorum": answered.quorum, "approvers": list(answered.approvers)}
     changes = ExecutionChanges()
     if answered.status == "pending":
+        said |= {"limits": list(limits)} if call is not None else {}
         event = new_event.approval("voted", answered, decision=vote.decision, **said)
         changes.add((event,), (), (ApprovalWrite(answered),))
         return changes, None
@@ -240,7 +324,12 @@ async def _changes(
         step = await store.step(answered.step_id)
         if answered.status == "granted":
             row = replace(step, status=StepStatus.ALLOWED)
-            changes.add((new_event.allowed(row, answered.id),), (StepWrite(row),))
+            more = (
+                {}
+                if call is None
+                else {"ran_hash": changed["ran_hash"], "edited": call.decided(), "limits": list(limits)}
+            )
+            changes.add((new_event.allowed(row, answered.id, **more),), (StepWrite(row),))
         else:
             _refuse(changes, step, vote.rationale if vote.rationale.strip() else DENIED)
     return changes, _resume(execution, approvals, changes)

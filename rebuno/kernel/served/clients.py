@@ -1,6 +1,8 @@
 """What a served kernel does for clients: begin executions, look at them, cancel and fork them."""
 
 import asyncio
+import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
@@ -8,7 +10,7 @@ from rebuno import types
 from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import EventRow, ExecutionRow, StepRow
 from rebuno.kernel import views
-from rebuno.kernel.core import step_facts
+from rebuno.kernel.core import edited, step_facts
 from rebuno.kernel.core.background import Background
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import background, workdir_of
@@ -133,7 +135,13 @@ class Clients(Replica):
         if terminal:
             found = [step for step in found if step.status.terminal]
         await step_facts.look_up(self._store, execution_id, found)
+        await self._attach(execution_id, found)
         return found
+
+    async def _attach(self, execution_id: str, steps: Sequence[StepRow]) -> None:
+        if any(step.approval_id for step in steps):
+            asked = await self._store.approvals(execution_id=execution_id, limit=sys.maxsize)
+            edited.attach(steps, {one.id: one for one in asked})
 
     async def background(self, execution: ExecutionRow) -> Background:
         """What policies may know of an execution besides its steps."""
@@ -145,6 +153,7 @@ class Clients(Replica):
         if step.execution_id != execution_id:
             raise NotFoundError(f"the execution `{execution_id}` has no step `{step_id}`")
         await step_facts.look_up(self._store, execution_id, [step])
+        await self._attach(execution_id, [step])
         return step
 
     async def previous(self, execution_id: str) -> str | None:

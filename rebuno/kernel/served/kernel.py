@@ -1,16 +1,19 @@
 """The served kernel: one replica's work for clients, agents and operators, over a store that others share."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from rebuno.errors import ConflictError
 from rebuno.journal.pot_records import PotState
-from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, Counts
+from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, ExecutionRow
+from rebuno.journal.served_records import Counts
 from rebuno.journal.stops import StopRow
 from rebuno.kernel.history import definitions
 from rebuno.kernel.lifecycle import stops, votes
+from rebuno.kernel.lifecycle.edits import asked_policy
 from rebuno.kernel.operator import question, questions
 from rebuno.kernel.served.agents import Agents
 from rebuno.kernel.served.clients import Clients
@@ -67,8 +70,11 @@ class Serving(Clients, Agents):
         asserted_by: str = "",
         rationale: str = "",
         scope: str = "once",
+        edit: Mapping[str, Any] | None = None,
+        serves: bool = True,
     ) -> ApprovalRow:
-        """One person's answer; raises as `rebuno.kernel.lifecycle.votes.resolve`."""
+        """One person's answer; raises as `rebuno.kernel.lifecycle.votes.resolve`. Where this kernel `serves` the
+        agents, an edit is judged by its policies, else by the one that asked."""
         resolved = await votes.resolve(
             self._store,
             approval_id,
@@ -77,6 +83,8 @@ class Serving(Clients, Agents):
             asserted_by=asserted_by,
             rationale=rationale,
             scope=scope,
+            edit=edit,
+            policy_of=partial(self._judging, serves=serves),
         )
         if resolved.status != "pending":
             self._observer.resolved(resolved)
@@ -85,6 +93,15 @@ class Serving(Clients, Agents):
                 await self._follow_up.ended(execution)
             self._wake()
         return resolved
+
+    async def _judging(self, execution: ExecutionRow, question: ApprovalRow, *, serves: bool) -> Policy:
+        """The policy by which a changed call is judged."""
+        if not execution.served:
+            return await asked_policy(self._store, execution, question)
+        if serves:
+            return await self._policies.of(execution)
+        row = None if execution.pinned else await self._store.policy(execution.agent_id)
+        return await asked_policy(self._store, execution, question, "" if row is None else row.text)
 
     async def put_agent(self, agent_id: str, *, webhook_url: str, secret: str, lease: float = 0.0) -> AgentRow:
         """Registers an agent, or changes where it is and its secret; `lease` is in seconds, at least 10 (0: the usual).

@@ -11,8 +11,8 @@ from typing import Final
 
 from rebuno.errors import ConflictError, Stale
 from rebuno.journal.records import Dispatch, ExecutionWrite, NewEvent, StepRow, StepWrite
+from rebuno.kernel.core import edited, limits, resources
 from rebuno.kernel.core import events as new_event
-from rebuno.kernel.core import limits, resources
 from rebuno.kernel.core.divergence import OthersNeeded, instead_of
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.identify import identified_as, identify
@@ -107,10 +107,12 @@ class _Request:
         """The first answer to a request that comes again."""
         attempt = self._attempt
         known = await attempt.store.step(step_id)
+        edited.attach((known,), attempt.approvals)
         self._check_same(known)
         if known.status is StepStatus.EXECUTING and known.attempt == attempt.lease.attempt:
             told = resources.told_again(attempt, self._submission.resources, known) if attempt.resources else ()
-            return Answer(AnswerKind.PROCEED, step_id, rule_id=known.rule_id, resources=told)
+            args = known.ran_args or None
+            return Answer(AnswerKind.PROCEED, step_id, rule_id=known.rule_id, resources=told, args=args)
         if known.status is StepStatus.ALLOWED:
             return Answer(AnswerKind.BLOCKED, step_id, approval_id=known.approval_id, rule_id=known.rule_id)
         step = identified_as(known)

@@ -8,10 +8,11 @@ from rebuno.policy.check.names import DefinedNames, sort_of
 from rebuno.policy.check.tests import IN_RULE, ExpressionChecker, check_subject
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
+from rebuno.policy.syntax.keywords import ROOT_WORDS
 from rebuno.policy.syntax.shown import shown_path
 from rebuno.policy.syntax.tree import Op
 
-_ASKING: Final = (s.Approvers, s.Quorum, s.Expires, s.Message)
+_ASKING: Final = (s.Approvers, s.Quorum, s.Expires, s.Message, s.Edits)
 
 
 def check_rule(rule: s.Rule, names: DefinedNames, tests: ExpressionChecker, report: DiagnosticReport) -> None:
@@ -91,8 +92,21 @@ def _body(clause: s.Clause, names: DefinedNames, tests: ExpressionChecker, repor
                 tests.filled(text)
         case s.Expires():
             pass
+        case s.Edits(paths):
+            _edits(paths, report)
         case _:
             assert_never(clause)
+
+
+def _edits(paths: Sequence[s.Path], report: DiagnosticReport) -> None:
+    for path in paths:
+        shown = shown_path(path)
+        if path.root != "args":
+            help = f"did you mean `args.{shown}`?" if path.root not in ROOT_WORDS else "name one, such as `args.amount`"
+            report.error(Code.BAD_PATH, f"an approver changes arguments, and `{shown}` is none", path.span, help)
+        elif not path.parts:
+            message = "`edits args` would let the approver write another call"
+            report.error(Code.BAD_PATH, message, path.span, "name the arguments that may change, such as `args.amount`")
 
 
 def _quorum(rule: s.Rule, names: DefinedNames, report: DiagnosticReport) -> None:

@@ -187,4 +187,6 @@ def obligation_json(obligation: Obligation, amount: Measured | None = None) -> d
             "expires": asking.expires,
             "message": asking.message,
         }
+        if asking.edits:
+            out["asking"]["edits"] = [path.text for path in asking.edits]
     return out

@@ -12,7 +12,18 @@ from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import Source
 
 # The order of the clauses of a rule: conditions, limits, approvals, reason.
-ORDER: Final = (s.When, s.Unless, s.LimitClause, s.BudgetClause, s.Approvers, s.Quorum, s.Expires, s.Message, s.Because)
+ORDER: Final = (
+    s.When,
+    s.Unless,
+    s.LimitClause,
+    s.BudgetClause,
+    s.Approvers,
+    s.Quorum,
+    s.Expires,
+    s.Message,
+    s.Edits,
+    s.Because,
+)
 
 
 def format_bundle(source: Source) -> str:
@@ -89,7 +100,7 @@ def _clause(clause: s.Clause, parts: Sequence[SourceToken]) -> TokenGroup:
     match clause:
         case s.When() | s.Unless():
             return group(parts, 1)
-        case s.Approvers():
+        case s.Approvers() | s.Edits():
             return group(parts, 1, list_of=True)
         case _:
             return group(parts)

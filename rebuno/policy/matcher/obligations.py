@@ -28,6 +28,7 @@ def obligation_of(
     budget: Budget | None = None
     approvers: tuple[str, ...] = ()
     quorum, expires, message = 1, None, ""
+    edits: tuple[ValuePath, ...] = ()
     asks = False
     for clause in rule.clauses:
         match clause:
@@ -43,9 +44,11 @@ def obligation_of(
                 asks, expires = True, duration.seconds
             case s.Message(text):
                 asks, message = True, str(text.value) if isinstance(text, s.Literal) else ""
+            case s.Edits(paths):
+                asks, edits = True, tuple(map(_path, paths))
             case s.When() | s.Unless() | s.Because():
                 pass
-    asking = Asking(approvers, quorum, expires, message) if asks else None
+    asking = Asking(approvers, quorum, expires, message, edits) if asks else None
     if limit is None and budget is None and asking is None:
         return None
     return Obligation(bundle, rule.id.text, limit, budget, asking)

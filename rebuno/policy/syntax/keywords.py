@@ -6,12 +6,15 @@ from rebuno.model.decision import DEFAULT, LOCAL, PERMISSIVE
 
 STATEMENT_WORDS: Final = ("bundle", "default", "let", "use", "workdir", "home", "known", "condition", "rule")
 HEAD_WORDS: Final = ("allow", "deny", "require")
-CLAUSE_WORDS: Final = ("when", "unless", "because", "limit", "budget", "approvers", "quorum", "expires", "message")
+CLAUSE_WORDS: Final = (
+    *("when", "unless", "because", "limit", "budget", "approvers", "quorum", "expires", "message", "edits"),
+)
 KIND_WORDS: Final = ("tool", "llm", "local")
 ROOT_WORDS: Final = ("args", "input", "target", "agent", "it", "item", "result", "this")
 # Words of the second edition. A bundle may use them as names; then they mean what it defines.
 SOFT_ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
 SOFT_STATEMENTS: Final = ("zone", "effects", "never")
+SOFT_CLAUSES: Final = frozenset({"edits"})
 TYPE_WORDS: Final = ("string", "number", "integer", "boolean", "list", "object", "null")
 
 # The built-in facets, each with its module in `facets/`.
@@ -48,6 +51,7 @@ _REST: Final = (
 RESERVED_WORDS: Final = frozenset(
     {*STATEMENT_WORDS, *HEAD_WORDS, *CLAUSE_WORDS, *KIND_WORDS, *ROOT_WORDS, *TYPE_WORDS, *_REST, *FACET_MODULES}
     - SOFT_FACETS
+    - SOFT_CLAUSES
 )
 
 # Ids of decisions that no rule made.

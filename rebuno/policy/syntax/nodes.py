@@ -195,6 +195,8 @@ class NodeBuilder:
                 return s.Quorum(self._whole(_tokens(tree)[0]), span)
             case "expires":
                 return s.Expires(self._duration(_tokens(tree)[0]), span)
+            case "edits":
+                return s.Edits(tuple(map(self._path, trees(tree))), span)
             case _:
                 return s.Message(self._text(_tokens(tree)[0]), span)
 

@@ -135,7 +135,15 @@ class Message:
     span: Span = _place()
 
 
-Clause = When | Unless | Because | LimitClause | BudgetClause | Approvers | Quorum | Expires | Message
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """`edits args.amount, args.note`: the arguments that an approver may change."""
+
+    paths: tuple[Path, ...]
+    span: Span = _place()
+
+
+Clause = When | Unless | Because | LimitClause | BudgetClause | Approvers | Quorum | Expires | Message | Edits
 
 
 # ---------------------------------------------------------------- statements

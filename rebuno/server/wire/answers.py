@@ -58,6 +58,7 @@ class DecisionOut(Out):
 
     decision: DecisionName
     step_id: str | None = None
+    args: Any = None
     result: Any = None
     error: Any = None
     reason: str | None = None
@@ -75,11 +76,11 @@ def decision(answer: Answer) -> Json:
             )
             return obj(decision="proceed", step_id=answer.step_id, resources=touched)
         case AnswerKind.PROCEED:
-            return obj(decision="proceed", step_id=answer.step_id)
+            return obj(decision="proceed", step_id=answer.step_id, **_changed(answer))
         case AnswerKind.REPLAY if answer.error is not None:
-            return obj(decision="replay", step_id=answer.step_id, error=raw(answer.error))
+            return obj(decision="replay", step_id=answer.step_id, error=raw(answer.error), **_changed(answer))
         case AnswerKind.REPLAY:
-            return obj(decision="replay", step_id=answer.step_id, result=raw(answer.result))
+            return obj(decision="replay", step_id=answer.step_id, result=raw(answer.result), **_changed(answer))
         case AnswerKind.DENIED:
             reason = answer.reason or "policy_denied"
             return obj(decision="denied", step_id=answer.step_id, reason=reason, rule_id=answer.rule_id)
@@ -92,6 +93,10 @@ def decision(answer: Answer) -> Json:
             return obj(decision="rate_limited", reason=reason, rule_id=answer.rule_id)
         case _:
             return obj(decision=answer.kind.value)
+
+
+def _changed(answer: Answer) -> dict[str, Json]:
+    return {} if answer.args is None else {"args": raw(answer.args)}
 
 
 class SettledOut(Out):

@@ -106,7 +106,8 @@ class Submit(Body):
     """What an agent wants to do. Without `args` they are null, without `idempotency` the step is `safe_to_retry`.
     `submission` counts the requests of one attempt from 1: repeated, it gets the first answer again. `definition` is
     that of the tool: its server, its name and its digest, with its description where the kernel may not have it.
-    `resources` are the keys of those that the step may change."""
+    `resources` are the keys of those that the step may change. `edits` says that the step runs with the arguments
+    that `proceed` brings, where an approver has changed them."""
 
     kind: KindName
     target: str
@@ -116,6 +117,7 @@ class Submit(Body):
     submission: int | None = Field(default=None, ge=1, lt=2**31)
     parent_step_id: Annotated[str, AfterValidator(str.lower)] | None = None
     definition: dict[str, Any] | None = None
+    edits: bool | None = None
 
 
 class CaptureBody(Body):
@@ -248,11 +250,13 @@ class TestPolicy(Body):
 
 
 class Resolution(Body):
-    """A person's answer. Without `decided_by` it is the key's own; `scope` is what a grant covers."""
+    """A person's answer. Without `decided_by` it is the key's own; `scope` is what a grant covers. A grant may have
+    `edits`: new values of arguments, by their names."""
 
     decided_by: str | None = None
     rationale: str | None = None
     scope: str | None = None
+    edits: dict[str, Any] | None = None
 
 
 class CreateKey(Body):
