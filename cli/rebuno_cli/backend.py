@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Event,
         Execution,
         NewApiKey,
+        StandingGrant,
         Step,
         Stop,
         SweptStore,
@@ -151,9 +152,21 @@ class Backend(Protocol):
         rationale: str,
         scope: str,
         edit: dict[str, Any] | None = None,
+        lasts: float | None = None,
+        known: dict[str, str] | None = None,
+        free: Sequence[str] | None = None,
     ) -> "Approval":
         """Answers a question; the question as it is then. Without `decided_by` it is the one who is logged in here, or
-        the server's key. `edit` are new values of arguments."""
+        the server's key. `edit` are new values of arguments. With the scope `agent` it stands for `lasts` seconds, with
+        `known` and `free` as in `Operator.grant`."""
+        ...
+
+    async def standing_grants(self, *, agent_id: str, over: bool) -> "Sequence[StandingGrant]":
+        """The grants that outlive their executions, of an agent (empty: of all); with `over` those that have ended."""
+        ...
+
+    async def revoke_grant(self, ref: str, *, by: str) -> "StandingGrant":
+        """Ends such a grant; `by` is who does so, empty for the login's own name. A server goes by its key."""
         ...
 
     async def agents(self) -> "Sequence[Agent]":

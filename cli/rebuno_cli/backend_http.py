@@ -10,7 +10,7 @@ from rebuno import types
 from rebuno.errors import ForbiddenError, NotFoundError, ValidationError
 from rebuno.kernel import Panel, Recording, Timeline, compose_timeline, read_recording, recording_lines
 from rebuno.sdk.client import Client
-from rebuno.types import Approval, CheckedHistory, Event, Execution, Step, Stop, SweptStore, UsedLimit
+from rebuno.types import Approval, CheckedHistory, Event, Execution, StandingGrant, Step, Stop, SweptStore, UsedLimit
 from rebuno_cli import from_log
 from rebuno_cli.ids import beginning, only
 
@@ -207,16 +207,34 @@ class HttpBackend:
         rationale: str,
         scope: str,
         edit: dict[str, Any] | None = None,
+        lasts: float | None = None,
+        known: dict[str, str] | None = None,
+        free: Sequence[str] | None = None,
     ) -> Approval:
         approval_id = await self._approval_id(ref)
         if granted:
             await self._client.grant_approval(
-                approval_id, decided_by=decided_by, rationale=rationale, scope=scope, edits=edit
+                approval_id,
+                decided_by=decided_by,
+                rationale=rationale,
+                scope=scope,
+                edits=edit,
+                for_seconds=lasts,
+                known=known or None,
+                free=free or None,
             )
         else:
             await self._client.deny_approval(approval_id, decided_by=decided_by, rationale=rationale)
         # A key that answers need not be one that reads logs.
         return await self._client.get_approval(approval_id)
+
+    async def standing_grants(self, *, agent_id: str, over: bool) -> list[StandingGrant]:
+        return await self._client.list_grants(agent_id=agent_id, over=over)
+
+    async def revoke_grant(self, ref: str, *, by: str) -> StandingGrant:
+        _by_key(by)
+        every = [one.id for one in await self._client.list_grants(over=True)]
+        return await self._client.revoke_grant(only("grant", ref, beginning(ref, every)))
 
     async def _approval_id(self, ref: str) -> str:
         try:

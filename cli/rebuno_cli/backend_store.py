@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.errors import NotFoundError, ValidationError
 from rebuno.journal.served import ServedStore
-from rebuno.kernel import Operator, agent_view, event_payload, event_view, key_view, new_key_view
+from rebuno.kernel import Operator, agent_view, event_payload, event_view, key_view, new_key_view, standing_terms
 from rebuno.model import identity
 from rebuno_cli.ids import beginning, only
 
@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from rebuno import types
     from rebuno.journal import records
     from rebuno.kernel import Panel, Recording, Serving, Timeline
-    from rebuno.types import Approval, CheckedHistory, Event, Execution, Step, Stop, SweptStore, UsedLimit
+    from rebuno.types import (
+        Approval,
+        CheckedHistory,
+        Event,
+        Execution,
+        StandingGrant,
+        Step,
+        Stop,
+        SweptStore,
+        UsedLimit,
+    )
 
 _REASON: Final = "cancelled"
 _PAGE: Final = 1000
@@ -175,8 +185,12 @@ class StoreBackend:
         rationale: str,
         scope: str,
         edit: dict[str, Any] | None = None,
+        lasts: float | None = None,
+        known: dict[str, str] | None = None,
+        free: Sequence[str] | None = None,
     ) -> "Approval":
         login = _login(decided_by)
+        stands = standing_terms(scope, lasts, known, free)
         found = await self.approval(ref)
         await self._serving.resolve(
             found.id,
@@ -184,11 +198,19 @@ class StoreBackend:
             decided_by=decided_by or login,
             asserted_by=login,
             rationale=rationale,
-            scope=scope,
+            scope=scope if stands is None else "once",
             edit=edit,
             serves=False,
+            stands=stands,
         )
         return await self.approval(found.id)
+
+    async def standing_grants(self, *, agent_id: str, over: bool) -> "list[StandingGrant]":
+        return await self._operator.standing_grants(agent_id=agent_id or None, over=over)
+
+    async def revoke_grant(self, ref: str, *, by: str) -> "StandingGrant":
+        every = [one.id for one in await self._operator.standing_grants(over=True)]
+        return await self._operator.revoke_grant(only("grant", ref, beginning(ref, every)), by=by or _login(""))
 
     # ------------------------------------------------------------ agents and keys
 

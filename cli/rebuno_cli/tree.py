@@ -60,6 +60,11 @@ _NOUNS: Final = {
         "agents",
         {"ls": "ls:ls", "get": "get:get", "add": "add:add", "rm": "rm:rm"},
     ),
+    "grant": (
+        "See the grants that outlive a run, and take them back.",
+        "grants",
+        {"ls": "ls:ls", "rm": "rm:rm"},
+    ),
     "tools": (
         "See what servers say of their tools, and pin what was reviewed.",
         "tools",
@@ -104,7 +109,6 @@ _OTHERS: Final = {
     "stop": "stops:stop",
     "dev": "serve.dev:dev",
     "server": "serve.server:server",
-    "console": "serve.console:console",
     "version": "version:version",
 }
 # Of a command that is a noun too, its own commands.

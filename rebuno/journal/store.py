@@ -20,6 +20,7 @@ from rebuno.journal.records import (
     Tombstone,
 )
 from rebuno.journal.resource_records import CheckpointRow, ResourceRow
+from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.stops import Restoration, StopRow
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
@@ -242,6 +243,26 @@ class Store(Protocol):
 
     async def stops(self, *, lifted: bool = False) -> list[StopRow]:
         """The standing denials, oldest first; with `lifted` those that were ended too."""
+        ...
+
+    async def add_standing_grant(self, grant: StandingGrantRow) -> None:
+        """Adds a grant that outlives its execution."""
+        ...
+
+    async def revoke_standing_grant(self, grant_id: str, by: str) -> None:
+        """Ends a standing grant now; a repetition, or where there is none, changes nothing."""
+        ...
+
+    async def standing_grants(
+        self,
+        *,
+        agent_id: str | None = None,
+        kind: str | None = None,
+        target: str = "",
+        now: float | None = None,
+    ) -> list[StandingGrantRow]:
+        """The grants that outlive their executions, oldest first: those of an agent, for steps of this `kind` and
+        `target`, and that stand `now`; each where it is given."""
         ...
 
     async def restored(self) -> Restoration | None:

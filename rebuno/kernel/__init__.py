@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.core.grants import GrantScope
     from rebuno.kernel.core.heavy import beside
     from rebuno.kernel.core.inheritance import session_of
-    from rebuno.kernel.core.names import check_name, check_person
+    from rebuno.kernel.core.names import check_name
     from rebuno.kernel.core.origins import in_rows as background_in_rows
     from rebuno.kernel.core.quorum import GRANT_LASTS, Panel
     from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.lifecycle.execution import finish as finish_execution
     from rebuno.kernel.lifecycle.execution import may_be_own
     from rebuno.kernel.lifecycle.execution import suspend as suspend_execution
+    from rebuno.kernel.lifecycle.standing import StandingTerms, standing_terms
     from rebuno.kernel.lifecycle.sweep import keep_sweeping
     from rebuno.kernel.operator import SHORTEST_PREFIX, Operator
     from rebuno.kernel.served.create import CreateRequest
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.views import new_key as new_key_view
     from rebuno.kernel.views import pot as pot_view
     from rebuno.kernel.views import raised as raised_view
+    from rebuno.kernel.views import standing as standing_view
     from rebuno.kernel.views import step as step_view
     from rebuno.kernel.views import stop as stop_view
 
@@ -104,7 +106,6 @@ _HOMES: Final = {
     "beside": ("core.heavy", "beside"),
     "cancel_execution": ("lifecycle.cancel", "cancel"),
     "check_name": ("core.names", "check_name"),
-    "check_person": ("core.names", "check_person"),
     "compose_timeline": ("history.timeline", "compose"),
     "ended_with_failure": ("history.replay_check", "failed"),
     "ended_with_output": ("history.replay_check", "completed"),
@@ -130,6 +131,9 @@ _HOMES: Final = {
     "session_of": ("core.inheritance", "session_of"),
     "start_step": ("core.submit", "start"),
     "step_view": ("views", "step"),
+    "StandingTerms": ("lifecycle.standing", "StandingTerms"),
+    "standing_terms": ("lifecycle.standing", "standing_terms"),
+    "standing_view": ("views", "standing"),
     "stop_view": ("views", "stop"),
     "suspend_execution": ("lifecycle.execution", "suspend"),
     "verify_execution": ("history.verify", "check"),
@@ -167,6 +171,7 @@ __all__ = [
     "Send",
     "Serving",
     "Settings",
+    "StandingTerms",
     "StepOutcome",
     "StepView",
     "Timeline",
@@ -180,7 +185,6 @@ __all__ = [
     "beside",
     "cancel_execution",
     "check_name",
-    "check_person",
     "compose_timeline",
     "ended_with_failure",
     "ended_with_output",
@@ -201,6 +205,8 @@ __all__ = [
     "recorded_result",
     "recording_lines",
     "session_of",
+    "standing_terms",
+    "standing_view",
     "start_step",
     "step_view",
     "stop_view",

@@ -21,7 +21,7 @@ from rebuno.kernel.history.recorded_facts import began_since, judged
 from rebuno.kernel.history.shadowed import shadowed
 from rebuno.kernel.history.timeline import Timeline, tell
 from rebuno.kernel.history.verify import Verified, check
-from rebuno.kernel.lifecycle import fork, say, stops, votes
+from rebuno.kernel.lifecycle import fork, say, standing, stops, votes
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
@@ -36,6 +36,7 @@ from rebuno.types import (
     Execution,
     ForkPoints,
     Restored,
+    StandingGrant,
     Step,
     Stop,
     StoreInfo,
@@ -168,6 +169,9 @@ class Operator:
         rationale: str = "",
         scope: str = "once",
         edit: Mapping[str, Any] | None = None,
+        lasts: float | None = None,
+        known: Mapping[str, str] | None = None,
+        free: Sequence[str] | None = None,
     ) -> Approval:
         """Lets the step go ahead, in the next run of its execution, once all who must agree have granted: until then
         what is returned is still `pending`.
@@ -179,12 +183,17 @@ class Operator:
         `edit` are new values of arguments that the rule lets be changed (`edits`). The changed call is judged anew by
         the policy that asked, as if the agent had submitted it so, and runs in the place of the first.
 
+        With the scope `agent` later steps of the agent that are of this kind, target and rule may start too, for
+        `lasts` seconds: with these arguments, but for those in `known` (each must be for sure in the `known` set of
+        that name) and those in `free` (they may be anything).
+
         Raises:
             NotFoundError, ForbiddenError (not among the approvers, or a rule does not let it be changed so or denies
             the changed call), ConflictError (answered already, overdue, the execution has ended, others granted another
             call, or a limit has no room for it), ValidationError, BundleError
         """
         _check(approval_id, "approval")
+        stands = standing.standing_terms(scope, lasts, known, free)
         row = await votes.resolve(
             self._store,
             approval_id,
@@ -192,10 +201,20 @@ class Operator:
             decided_by=decided_by,
             asserted_by=asserted_by,
             rationale=rationale,
-            scope=scope,
+            scope=scope if stands is None else "once",
             edit=edit,
+            stands=stands,
         )
         return await asked(self._store, row)
+
+    async def standing_grants(self, *, agent_id: str | None = None, over: bool = False) -> list[StandingGrant]:
+        """The grants that outlive their executions, oldest first; with `over` those that have ended, too."""
+        now = None if over else self._store.now()
+        return [views.standing(row) for row in await self._store.standing_grants(agent_id=agent_id, now=now)]
+
+    async def revoke_grant(self, ref: str, *, by: str) -> StandingGrant:
+        """Ends a grant, named by its id or the beginning of it. Raises `NotFoundError`, `ConflictError`."""
+        return views.standing(await standing.revoke(self._store, ref, by=by))
 
     async def deny(self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = "") -> Approval:
         """Refuses the step, whatever others granted; the agent receives `rationale` as the reason. Raises as `grant`

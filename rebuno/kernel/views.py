@@ -6,6 +6,7 @@ from typing import Any
 from rebuno import types
 from rebuno.journal import records
 from rebuno.journal.pot_records import OWN, PotState
+from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.stops import StopRow
 from rebuno.journal.words import TurnRow
 from rebuno.model import identity
@@ -179,6 +180,27 @@ def approval(row: records.ApprovalRow, about: records.StepRow | None) -> types.A
     if about is not None:
         asked.kind, asked.target, asked.args = about.kind.value, about.target, RawJson(about.args)
     return asked
+
+
+def standing(row: StandingGrantRow) -> types.StandingGrant:
+    """A grant that outlives its execution."""
+    return types.StandingGrant(
+        id=row.id,
+        agent_id=row.agent_id,
+        kind=row.kind,
+        target=row.target,
+        bundle=row.bundle,
+        rule_id=row.rule_id,
+        matches=RawJson(row.matches),
+        approval_id=row.approval_id,
+        granted_by=[str(name) for name in identity.parse(row.granted_by)],
+        asserted_by=row.asserted_by or None,
+        rationale=row.rationale or None,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        revoked_at=row.revoked_at,
+        revoked_by=row.revoked_by or None,
+    )
 
 
 def agent(row: records.AgentRow, bundle: str | None) -> types.Agent:

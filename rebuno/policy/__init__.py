@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from rebuno.policy.matcher.measures import MAX_DIGITS, Measured, measured
     from rebuno.policy.matcher.policy import Layer, Policy
     from rebuno.policy.matcher.read_ahead import LONG_TEXT, MAX_TEXTS_AHEAD, read_long_texts, reads_texts, text_readers
+    from rebuno.policy.matcher.rule_text import known_digest, known_sets, rule_digest, rule_expires, surely_known
     from rebuno.policy.matcher.schedule import EXAMPLE_SCHEDULE, WEEKDAYS, parse_schedule
     from rebuno.policy.matcher.sources import MAX_KNOWN_VALUES
     from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
@@ -220,6 +221,7 @@ _MODULES: Final = {
         "texts_make_policy",
     ),
     "suggest.hints": ("Hints", "read_hints"),
+    "matcher.rule_text": ("known_digest", "known_sets", "rule_digest", "rule_expires", "surely_known"),
     "suggest.suggest": ("Suggestion", "suggest_bundle"),
     "syntax.diagnostics": (
         "Diagnostic",
@@ -424,7 +426,9 @@ __all__ = [
     "find_facet",
     "format_bundle",
     "inline_bundle",
+    "known_digest",
     "known_programs",
+    "known_sets",
     "link_bundle",
     "load_ast",
     "may_allow",
@@ -448,6 +452,8 @@ __all__ = [
     "read_yaml_bundle",
     "reads_texts",
     "restore_policy",
+    "rule_digest",
+    "rule_expires",
     "rules_source",
     "run_cases",
     "run_suites",
@@ -457,6 +463,7 @@ __all__ = [
     "step_facts_needed",
     "steps_to_try",
     "suggest_bundle",
+    "surely_known",
     "text_readers",
     "texts_make_policy",
     "tree",

@@ -24,6 +24,7 @@ from rebuno.types import (
     NewApiKey,
     Page,
     SpawnedBy,
+    StandingGrant,
     Step,
     Stop,
     SweptStore,
@@ -296,10 +297,14 @@ class Client:
         rationale: str = "",
         scope: str = "",
         edits: dict[str, Any] | None = None,
+        for_seconds: float | None = None,
+        known: dict[str, str] | None = None,
+        free: Sequence[str] | None = None,
     ) -> None:
         """Allows the step, once enough approvers have granted. `decided_by` is the person who answers, by default the
         key's name; `scope` is `once`, `execution` or `rule`. `edits` are new values of arguments: the changed call is
-        judged anew, and runs in the place of the first.
+        judged anew, and runs in the place of the first. With the `scope` `agent` later steps of the agent may start,
+        `for_seconds`: with these arguments, but for those in `known` (by the names of `known` sets) and in `free`.
 
         Raises:
             ForbiddenError: not among the approvers, or the call may not be changed so, or is denied then.
@@ -308,7 +313,16 @@ class Client:
         """
         said = _given(decided_by=decided_by, rationale=rationale, scope=scope)
         said |= {} if edits is None else {"edits": edits}
+        said |= _given(for_seconds=for_seconds, known=known, free=None if free is None else list(free))
         await self._send("POST", route("approvals", approval_id, "grant"), said)
+
+    async def list_grants(self, *, agent_id: str = "", over: bool = False) -> list[StandingGrant]:
+        """The grants that outlive their executions; with `over` those that have ended, too."""
+        return await self._many(StandingGrant, route("grants", agent_id=agent_id, over="true" if over else ""))
+
+    async def revoke_grant(self, grant_id: str) -> StandingGrant:
+        """Ends a grant: from now on it lets nothing start. `ConflictError` where it was revoked already."""
+        return await self._one(StandingGrant, "DELETE", route("grants", grant_id))
 
     async def deny_approval(self, approval_id: str, *, decided_by: str = "", rationale: str = "") -> None:
         """Denies the step; the agent receives the rationale. Raises as `grant_approval`."""

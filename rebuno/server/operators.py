@@ -9,7 +9,16 @@ from starlette.responses import Response
 from rebuno import types
 from rebuno.errors import ForbiddenError, StoreError, ValidationError
 from rebuno.journal import records
-from rebuno.kernel import agent_view, approval_view, key_view, new_key_view, pot_view, stop_view
+from rebuno.kernel import (
+    agent_view,
+    approval_view,
+    key_view,
+    new_key_view,
+    pot_view,
+    standing_terms,
+    standing_view,
+    stop_view,
+)
 from rebuno.server.auth import ANYONE, BOOTSTRAP, KeyScope
 from rebuno.server.bound import check_agent
 from rebuno.server.policies import tested
@@ -204,20 +213,37 @@ async def _agent(call: ApiCall, row: records.AgentRow) -> types.Agent:
     return agent_view(row, await call.serving.bundle(row.id))
 
 
+async def list_grants(call: ApiCall) -> Response:
+    """List the grants that outlive their executions"""
+    query = call.query(requests.GrantsQuery)
+    rows = await call.serving.standing_grants(agent_id=query.agent_id or None, over=query.over)
+    return said(models(map(standing_view, rows)))
+
+
+async def revoke_grant(call: ApiCall) -> Response:
+    """Revoke a grant that outlives its execution"""
+    return said(model(standing_view(await call.serving.revoke_grant(call.id, by=call.caller.name))))
+
+
 async def _approval(call: ApiCall, row: records.ApprovalRow) -> types.Approval:
     return approval_view(row, await call.serving.step(row.execution_id, row.step_id))
 
 
 async def _resolve(call: ApiCall, *, granted: bool) -> Response:
     body = call.body(requests.Resolution)
+    if body.decided_by and body.decided_by != call.caller.name:
+        # INVARIANT: one key is one voter, unless it was trusted to say who people are.
+        call.caller.need(KeyScope.APPROVALS_SPEAK)
+    stands = standing_terms(body.scope or "once", body.for_seconds, body.known, body.free)
     resolved = await call.serving.resolve(
         call.id,
         granted=granted,
         decided_by=body.decided_by or call.caller.name,
         asserted_by=call.caller.name,
         rationale=body.rationale or "",
-        scope=body.scope or "once",
+        scope=body.scope or "once" if stands is None else "once",
         edit=body.edits,
+        stands=stands,
     )
     more = {"execution_id": resolved.execution_id, "step_id": resolved.step_id, "approval_id": resolved.id}
     call.note(f"approval {resolved.status}", **more)
@@ -290,6 +316,15 @@ ENDPOINTS: Final = (
         answer=list[types.Stop],
     ),
     Endpoint("POST", "/v0/stops/{id}/lift", lift_stop, scopes=(KeyScope.POLICIES_WRITE,), answer=types.Stop),
+    Endpoint(
+        "GET",
+        "/v0/grants",
+        list_grants,
+        scopes=_READ_APPROVALS,
+        query=requests.GrantsQuery,
+        answer=list[types.StandingGrant],
+    ),
+    Endpoint("DELETE", "/v0/grants/{id}", revoke_grant, scopes=_WRITE_APPROVALS, answer=types.StandingGrant),
     Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=types.Approval),
     Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),
     Endpoint("POST", f"{_APPROVAL}/deny", deny, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),

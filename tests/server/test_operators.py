@@ -174,6 +174,36 @@ def test_an_approval_needs_everybody_whom_the_rule_names() -> None:
     play(scenario)
 
 
+def test_one_key_is_one_voter() -> None:
+    """R09: it cannot be maria and then omar; one that speaks for people can, and stands beside them."""
+
+    async def scenario(server: Running) -> None:
+        bundle = ASKING.replace('  approvers "ann", "ben"\n', "")
+        async with agent(server, bundle=bundle) as one:
+            keys = {}
+            for name, scopes in (("desk", ["approvals:write"]), ("bridge", ["approvals:write", "approvals:speak"])):
+                key = await server.post("/v0/api-keys", {"name": name, "scopes": scopes}, status=201)
+                keys[name] = {"Authorization": f"Bearer {key['token']}"}
+            begun = await server.post("/v0/executions", {"agent_id": "agent"}, status=201)
+            await one.take()
+            path = f"/v0/approvals/{(await one.submit(begun['id'], 'pay'))['approval_id']}"
+
+            async def vote(key: str, who: str | None, what: str = "grant") -> int:
+                body = {} if who is None else {"decided_by": who}
+                return (await server.plain.post(f"{path}/{what}", headers=keys[key], json=body)).status_code
+
+            assert [await vote("desk", who) for who in ("maria", "omar", "Desk", " desk")] == [403] * 4
+            assert await vote("desk", "maria", "deny") == 403
+            assert [await vote("desk", who) for who in ("desk", None, "desk")] == [204, 409, 409]
+            pending = await server.get(path)
+            assert (pending["status"], len(pending["votes"])) == ("pending", 1)
+            assert [await vote("bridge", who) for who in ("desk", "maria")] == [409, 204]
+            granted = await server.get(path)
+            assert (granted["status"], granted["decided_by"], granted["asserted_by"]) == ("granted", "maria", "bridge")
+
+    play(scenario)
+
+
 def test_a_keys_name_is_who_answers() -> None:
     """Without `decided_by` it is the key's own, and it is what vouches for any other."""
 

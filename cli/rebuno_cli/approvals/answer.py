@@ -6,6 +6,7 @@ import click
 
 from rebuno.errors import ValidationError
 from rebuno_cli import connection, options
+from rebuno_cli.ages import seconds
 
 if TYPE_CHECKING:
     from rebuno.types import Approval
@@ -21,8 +22,16 @@ _scope = click.option(
     default="once",
     show_default=True,
     metavar="SCOPE",
-    help="What it covers: `once`, `execution` or `rule`; `approval get` says what.",
+    help="What it covers: `once`, `execution`, `rule` or, with --for, `agent`; `approval get` says what.",
 )
+_for = click.option("--for", "lasts", default="", metavar="TIME", help="For how long `--scope agent` stands: 8h, 7d.")
+_known = click.option(
+    "--known",
+    multiple=True,
+    metavar="ARG=NAME",
+    help="With --for: ARG must be in the `known` set NAME of the bundle, instead of the value that it has.",
+)
+_free = click.option("--free", multiple=True, metavar="ARG", help="With --for: ARG may be anything.")
 
 
 _edit = click.option(
@@ -36,6 +45,9 @@ _edit = click.option(
 @_id
 @_as
 @_scope
+@_for
+@_known
+@_free
 @_edit
 @_why
 @options.db
@@ -45,6 +57,9 @@ def grant(
     approval_id: str,
     who: str,
     scope: str,
+    lasts: str,
+    known: tuple[str, ...],
+    free: tuple[str, ...],
     edit: str | None,
     rationale: str,
     db: str | None,
@@ -53,13 +68,23 @@ def grant(
 ) -> None:
     """Let the step go ahead, when its execution runs next; one step only, unless the scope says more."""
     changed = None if edit is None else _read_edit(edit)
+    stands = seconds("--for", lasts) if lasts else None
+    sets = _read_known(known)
 
     async def answer(backend: "Backend") -> "Approval":
         row = await backend.approval(approval_id)
         if not as_json:
-            _announce(row, scope)
+            _announce(row, scope, lasts, sets, free)
         return await backend.resolve(
-            row.id, granted=True, decided_by=who, rationale=rationale, scope=scope, edit=changed
+            row.id,
+            granted=True,
+            decided_by=who,
+            rationale=rationale,
+            scope=scope,
+            edit=changed,
+            lasts=stands,
+            known=sets,
+            free=free,
         )
 
     _show(connection.work(db, url, answer), as_json)
@@ -90,11 +115,23 @@ def _read_edit(text: str) -> dict[str, Any]:
     return edit
 
 
-def _announce(row: "Approval", scope: str) -> None:
+def _read_known(pairs: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, sign, known = pair.rpartition("=")
+        if not sign or not name or not known or name in found:
+            raise ValidationError(f"`--known {pair[:80]}` is not `ARG=NAME`, or names an argument twice")
+        found[name] = known
+    return found
+
+
+def _announce(row: "Approval", scope: str, lasts: str, known: dict[str, str], free: tuple[str, ...]) -> None:
     """Says what a grant is about to cover."""
     from rebuno_cli.render import approvals, output
 
     text = approvals.covered(row).get(scope)
+    if scope == "agent" and row.kind:
+        text = f"{approvals.standing(row, known, free)}, in every run of its agent for {lasts}"
     if row.status == "pending" and text:
         output.write_text(f"scope {scope}: {text}")
 

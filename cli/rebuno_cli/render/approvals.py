@@ -1,12 +1,13 @@
 """Shows questions: the step, the approvers, the deadline, and what an answer covers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from rebuno.kernel import GRANT_LASTS, GrantScope, Panel
+from rebuno.model import identity
 from rebuno.types import Approval
 from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import Rows, fields
@@ -83,6 +84,17 @@ def covered(row: Approval) -> dict[str, str]:
         GrantScope.RULE: f"every step {rule}{rest}",
     }
     return {scope.value: text for scope, text in texts.items() if row.status == "pending" or row.scope == scope}
+
+
+def standing(row: Approval, known: Mapping[str, str], free: Sequence[str]) -> str:
+    """What a grant covers that outlives the run."""
+    args = row.args if isinstance(row.args, dict) else {}
+    parts = [f"{name} = {stored(identity.canonical(value), _ARGS)}" for name, value in args.items()]
+    parts = [part for name, part in zip(args, parts, strict=True) if name not in known and name not in free]
+    parts += [f"{name} in the known set {escape(one)}" for name, one in known.items()]
+    parts += [f"any {escape(name)}" for name in free]
+    rule = f"about which the rule `{escape(row.rule_id or '')}` asks"
+    return f"every {row.kind} of `{spelled(row.target)}` {rule}, with {', '.join(parts) or 'no arguments'}"
 
 
 def _edited(row: Approval) -> str:

@@ -161,6 +161,10 @@ def _step(step: StepView, depth: int) -> Iterator[RenderableType]:
     changed = (
         [] if step.ran_args is None else [f"ran with {stored(step.ran_args, _LONGEST_ARGS)}, as an approver wrote"]
     )
+    if step.grant is not None:
+        names = ", ".join(escape(str(name), 60) for name in step.grant.get("granted_by", ()))
+        until = f"until {escape(str(step.grant.get('expires_at', '')), 40)}"
+        changed.append(f"let in by the standing grant {escape(str(step.grant.get('id', '')), 60)} of {names}, {until}")
     for said in (
         decided,
         *changed,

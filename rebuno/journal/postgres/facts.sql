@@ -50,3 +50,23 @@ UPDATE rebuno.restorations SET accepted_at = %(at)s, accepted_by = %(by)s WHERE 
 -- name: restorations
 -- When it was restored, and by whom, as far as nobody has accepted that; the newest first.
 SELECT restored_at, restored_by FROM rebuno.restorations WHERE accepted_at = 0 ORDER BY n DESC
+
+-- name: add-standing-grant
+-- A grant that outlives its execution.
+INSERT INTO rebuno.standing_grants (id, agent_id, kind, target, bundle, rule_id, rule_text, matches, approval_id, granted_by, asserted_by, rationale,
+       created_at, expires_at, revoked_by, revoked_at)
+VALUES (%(id)s, %(agent_id)s, %(kind)s, %(target)s, %(bundle)s, %(rule_id)s, %(rule_text)s, %(matches)s, %(approval_id)s, %(granted_by)s, %(asserted_by)s, %(rationale)s, %(created_at)s, %(expires_at)s, %(revoked_by)s, %(revoked_at)s) ON CONFLICT DO NOTHING
+
+-- name: revoke-standing-grant
+-- Ends one that stands.
+UPDATE rebuno.standing_grants SET revoked_by = %(by)s, revoked_at = %(at)s WHERE id = %(id)s AND revoked_at = 0
+
+-- name: standing-grants
+-- Those of an agent for a step, or all of all agents; oldest first, for their ids grow with time.
+SELECT id, agent_id, kind, target, bundle, rule_id, rule_text, matches, approval_id, granted_by, asserted_by, rationale,
+       created_at, expires_at, revoked_by, revoked_at
+FROM rebuno.standing_grants
+WHERE (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s)
+  AND (%(kind)s::text IS NULL OR (kind = %(kind)s AND target = %(target)s))
+  AND (%(now)s::double precision IS NULL OR (revoked_at = 0 AND expires_at > %(now)s))
+ORDER BY id

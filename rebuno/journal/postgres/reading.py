@@ -18,6 +18,7 @@ from rebuno.journal.pot_records import PotState
 from rebuno.journal.pots import states
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
 from rebuno.journal.resource_records import CheckpointRow, ResourceRow
+from rebuno.journal.standing import StandingGrantRow, standing_grant
 from rebuno.journal.stops import Restoration, StopRow, restoration, stop
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
@@ -176,6 +177,19 @@ class PostgresReading:
         """The newest restoration of the store that nobody has accepted."""
         found = await self._rows(restoration, "restorations")
         return found[0] if found else None
+
+    async def standing_grants(
+        self,
+        *,
+        agent_id: str | None = None,
+        kind: str | None = None,
+        target: str = "",
+        now: float | None = None,
+    ) -> list[StandingGrantRow]:
+        """The grants that outlive their executions, oldest first: those of an agent, for steps of this `kind` and
+        `target`, and that stand `now`; each where it is given."""
+        values = {"agent_id": agent_id, "kind": kind, "target": target, "now": now}
+        return await self._rows(standing_grant, "standing-grants", **values)
 
     async def stops(self, *, lifted: bool = False) -> list[StopRow]:
         """The standing denials, oldest first; with `lifted` those that were ended too."""

@@ -27,6 +27,7 @@ from rebuno.journal.postgres.work import ReadRequest
 from rebuno.journal.postgres.workers import RENEW_SECONDS, Workers
 from rebuno.journal.pot_records import Take
 from rebuno.journal.records import Batch, Copied, ExecutionRow, Full, Holder, Lease, NewEvent, Spend, Tombstone
+from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.stops import StopRow
 from rebuno.model.clock import Clock
 
@@ -178,6 +179,14 @@ class PostgresStore(PostgresServed):
     async def lift_stop(self, stop_id: str, by: str) -> None:
         """Ends a standing denial now."""
         await self._ask(partial(upkeep.lift_stop, stop_id=stop_id, by=by, at=self.now()), "")
+
+    async def add_standing_grant(self, grant: StandingGrantRow) -> None:
+        """Adds a grant that outlives its execution."""
+        await self._ask(partial(upkeep.add_standing_grant, grant=grant), "")
+
+    async def revoke_standing_grant(self, grant_id: str, by: str) -> None:
+        """Ends a standing grant now."""
+        await self._ask(partial(upkeep.revoke_standing_grant, grant_id=grant_id, by=by, at=self.now()), "")
 
     async def mark_restored(self, by: str) -> None:
         """Says that the store was restored from a copy now."""

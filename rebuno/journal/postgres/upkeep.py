@@ -4,6 +4,7 @@ Each is a unit of work that may be repeated after it was done.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 import uuid_utils
@@ -15,6 +16,7 @@ from rebuno.journal.pot_records import Take
 from rebuno.journal.pots import Pots
 from rebuno.journal.records import Full, Spend, Tombstone
 from rebuno.journal.rows import Row
+from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.stops import StopRow
 
 # How the roles begin that stand for writes, and for how long one whose answer was lost is known, in seconds: much
@@ -165,6 +167,16 @@ def add_stop(connection: PreparedConnection, stop: StopRow) -> None:
 def lift_stop(connection: PreparedConnection, stop_id: str, by: str, at: float) -> None:
     """Ends one."""
     connection.execute(SQL["lift-stop"], {"id": held(stop_id), "by": held(by), "at": at})
+
+
+def add_standing_grant(connection: PreparedConnection, grant: StandingGrantRow) -> None:
+    """Adds a grant that outlives its execution."""
+    connection.execute(SQL["add-standing-grant"], asked(asdict(grant)))
+
+
+def revoke_standing_grant(connection: PreparedConnection, grant_id: str, by: str, at: float) -> None:
+    """Ends one."""
+    connection.execute(SQL["revoke-standing-grant"], {"id": held(grant_id), "by": held(by), "at": at})
 
 
 def mark_restored(connection: PreparedConnection, at: float, by: str) -> None:

@@ -23,6 +23,7 @@ from rebuno.journal.rows import (
     turn_values,
 )
 from rebuno.journal.sqlite.sql import SQL
+from rebuno.journal.standing import StandingGrantRow, standing_values
 from rebuno.journal.stops import StopRow
 from rebuno.model.clock import Clock, rfc3339
 from rebuno.model.execution import ExecutionStatus
@@ -169,6 +170,14 @@ class SQLiteChanges:
     def lift_stop(self, stop_id: str, by: str, at: float) -> None:
         """Ends one."""
         self._execute(SQL["lift-stop"], (stop_id, by, at))
+
+    def add_standing_grant(self, grant: StandingGrantRow) -> None:
+        """Adds a grant that outlives its execution."""
+        self._execute(SQL["add-standing-grant"], standing_values(grant))
+
+    def revoke_standing_grant(self, grant_id: str, by: str, at: float) -> None:
+        """Ends one."""
+        self._execute(SQL["revoke-standing-grant"], (grant_id, by, at))
 
     def mark_restored(self, at: float, by: str) -> None:
         """Says that this is a copy."""

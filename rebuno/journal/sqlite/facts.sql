@@ -42,3 +42,22 @@ SELECT restored_at, restored_by FROM restorations WHERE accepted_at = 0.0 ORDER 
 -- name: copied
 -- How many executions there are, and when the newest change was made.
 SELECT (SELECT count(*) FROM executions), (SELECT max(updated_at) FROM executions)
+
+-- name: add-standing-grant
+-- A grant that outlives its execution.
+INSERT INTO standing_grants (id, agent_id, kind, target, bundle, rule_id, rule_text, matches, approval_id, granted_by, asserted_by, rationale,
+       created_at, expires_at, revoked_by, revoked_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+
+-- name: revoke-standing-grant
+-- Ends one that stands.
+UPDATE standing_grants SET revoked_by = ?2, revoked_at = ?3 WHERE id = ?1 AND revoked_at = 0.0
+
+-- name: standing-grants
+-- Those of an agent for a step, or all of all agents; oldest first, for their ids grow with time.
+SELECT id, agent_id, kind, target, bundle, rule_id, rule_text, matches, approval_id, granted_by, asserted_by, rationale,
+       created_at, expires_at, revoked_by, revoked_at
+FROM standing_grants
+WHERE (?1 IS NULL OR agent_id = ?1) AND (?2 IS NULL OR (kind = ?2 AND target = ?3))
+  AND (?4 IS NULL OR (revoked_at = 0.0 AND expires_at > ?4))
+ORDER BY id

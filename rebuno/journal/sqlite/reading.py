@@ -17,6 +17,7 @@ from rebuno.journal.sqlite.failures import UNFIT, unfit
 from rebuno.journal.sqlite.jobs import ReadJob
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.journal.sqlite.writer import Writer
+from rebuno.journal.standing import StandingGrantRow, standing_grant
 from rebuno.journal.stops import Restoration, StopRow, restoration, stop
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
@@ -173,6 +174,18 @@ class SQLiteReading:
         """The newest restoration of the store that nobody has accepted."""
         found = await self._rows(restoration, "restorations")
         return found[0] if found else None
+
+    async def standing_grants(
+        self,
+        *,
+        agent_id: str | None = None,
+        kind: str | None = None,
+        target: str = "",
+        now: float | None = None,
+    ) -> list[StandingGrantRow]:
+        """The grants that outlive their executions, oldest first: those of an agent, for steps of this `kind` and
+        `target`, and that stand `now`; each where it is given."""
+        return await self._rows(standing_grant, "standing-grants", agent_id, kind, target, now)
 
     async def stops(self, *, lifted: bool = False) -> list[StopRow]:
         """The standing denials, oldest first; with `lifted` those that were ended too."""

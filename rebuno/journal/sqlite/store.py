@@ -26,6 +26,7 @@ from rebuno.journal.sqlite.marks import Marks
 from rebuno.journal.sqlite.served import SQLiteServed
 from rebuno.journal.sqlite.upkeep import Upkeep
 from rebuno.journal.sqlite.writer import DEFER_SECONDS, RENEW_SECONDS, Writer
+from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.stops import StopRow
 from rebuno.model.clock import Clock, WallClock
 
@@ -145,6 +146,14 @@ class SQLiteStore(SQLiteServed):
     async def lift_stop(self, stop_id: str, by: str) -> None:
         """Ends a standing denial now."""
         await self._change(partial(self._changes.lift_stop, stop_id, by, self.now()))
+
+    async def add_standing_grant(self, grant: StandingGrantRow) -> None:
+        """Adds a grant that outlives its execution."""
+        await self._change(partial(self._changes.add_standing_grant, grant))
+
+    async def revoke_standing_grant(self, grant_id: str, by: str) -> None:
+        """Ends a standing grant now."""
+        await self._change(partial(self._changes.revoke_standing_grant, grant_id, by, self.now()))
 
     async def mark_restored(self, by: str) -> None:
         """Says that the store was restored from a copy now."""

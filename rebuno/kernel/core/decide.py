@@ -7,6 +7,7 @@ from rebuno.kernel.core.divergence import OthersNeeded, guard, instead_of
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.grants import covering
 from rebuno.kernel.core.limit_outcome import ExceededLimit, outcome_of
+from rebuno.kernel.core.standing import StandingNeeded
 from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.decision import INDETERMINATE_RETRY, NESTED_WAIT, UNKNOWN_OUTCOME, Decision, Verdict
 from rebuno.model.step import Idempotency
@@ -36,6 +37,8 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
         )
         decision, limited, turn.asks = weighed.decision, weighed.rate_limited, weighed.asks
         park = turn.park(attempt, step.step_id, limited)
+    if decision.verdict is Verdict.APPROVAL and step.standing is None and not decision.rule_id.startswith("__"):
+        return StandingNeeded(step)
     asks = decision.verdict is Verdict.APPROVAL and limited is None and covering(attempt, step, decision) is None
     granted = decision.verdict is Verdict.APPROVAL and not asks
     if (asks or park is not None) and _inside_once(attempt, step.parent_id):

@@ -11,6 +11,7 @@ from rebuno.model.definition import Definition
 from rebuno.model.step import Idempotency, Kind
 
 if TYPE_CHECKING:
+    from rebuno.journal.standing import StandingGrantRow
     from rebuno.kernel.core.attempt import Attempt
     from rebuno.kernel.core.heavy import Foreseen
     from rebuno.kernel.core.limits import LimitState
@@ -25,9 +26,10 @@ class Identified:
     The fields with defaults hold what was found out for this one submission, beside the log, by what `route` needed:
     the test that was maybe when a rule fired on doubt (`doubt`), what the limits said (`turn`), what the policy said in
     another thread (`foreseen`), whether other branches of the handler had their turn, whether a subagent of the step
-    still runs (None: that was not looked up), what the bundles beside the policy say of the step (`shadow`), and
-    whether what an operator has stopped was read for it. `resources` are the keys of those that its body may change, as
-    it was submitted.
+    still runs (None: that was not looked up), what the bundles beside the policy say of the step (`shadow`), whether
+    what an operator has stopped was read for it, which grants that outlive their executions may be about it (None: they
+    were not read), and the one that covers it. `resources` are the
+    keys of those that its body may change, as it was submitted.
     """
 
     scope: str
@@ -49,6 +51,8 @@ class Identified:
     stops_read: bool = False
     resources: tuple[str, ...] = ()
     edits: bool = False
+    standing: "tuple[StandingGrantRow, ...] | None" = None
+    covered_by: "StandingGrantRow | None" = None
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from rebuno.journal.chain import quoted
 from rebuno.journal.records import ApprovalRow, ExecutionRow, NewEvent, StepRow
+from rebuno.journal.standing import StandingGrantRow
 from rebuno.kernel.core.effects import Identified
 from rebuno.kernel.core.quorum import Panel
 from rebuno.model import identity
@@ -48,6 +49,14 @@ def _first_row(step: StepRow, shadow: Sequence[dict[str, Any]]) -> dict[str, obj
 def proposed(step: StepRow, shadow: Sequence[dict[str, Any]] = ()) -> NewEvent:
     once = {"idempotency": step.idempotency.value} if step.idempotency is Idempotency.ONCE else {}
     return _step("step.proposed", step, **once, **_first_row(step, shadow))
+
+
+def covered(started: NewEvent, grant: StandingGrantRow) -> NewEvent:
+    """The start of a step that a standing grant let in: it says which."""
+    said = identity.parse(started.payload) if isinstance(started.payload, str) else started.payload
+    names, matches = identity.parse(grant.granted_by), identity.parse(grant.matches)
+    told = {"id": grant.id, "granted_by": names, "expires_at": rfc3339(grant.expires_at), "matches": matches}
+    return NewEvent(started.type, {**said, "grant": told})
 
 
 def executing(step: StepRow, decision: Decision, *, first: bool, shadow: Sequence[dict[str, Any]] = ()) -> NewEvent:

@@ -5,12 +5,14 @@ from enum import StrEnum
 from typing import Final
 
 from rebuno.journal.records import ApprovalRow, StepRow
+from rebuno.journal.standing import StandingGrantRow
 from rebuno.kernel.core.attempt import Attempt
 from rebuno.kernel.core.divergence import guard
 from rebuno.kernel.core.edited import editable
 from rebuno.kernel.core.effects import Identified
 from rebuno.kernel.core.heavy import layers_on
 from rebuno.kernel.core.quorum import GRANT_LASTS, Terms, agreed, granters, terms
+from rebuno.kernel.core.standing import standing_for
 from rebuno.model.decision import Decision, Verdict
 from rebuno.model.obligation import Obligation
 
@@ -33,14 +35,15 @@ class GrantScope(StrEnum):
         return min(self, other, key=order.index)
 
 
-def covering(attempt: Attempt, step: Identified | StepRow, decision: Decision) -> ApprovalRow | None:
+def covering(attempt: Attempt, step: Identified | StepRow, decision: Decision) -> ApprovalRow | StandingGrantRow | None:
     """The grant that covers this step too, though it was given for another one. `decision` asks.
 
     Where rules of several layers ask about the step, or the kernel itself, none does: a grant answers for one rule, and
     no other's question is passed over.
     """
     wider = [grant for grant in attempt.approvals.values() if _covers(attempt, grant, step, decision)]
-    if not wider:
+    standing = step.standing if isinstance(step, Identified) else None
+    if not wider and not standing:
         return None
     over: tuple[Obligation, ...] = ()
     asks = {(rule.bundle, rule.rule_id) for rule in _layers(attempt, step) if rule.verdict is Verdict.APPROVAL}
@@ -52,10 +55,13 @@ def covering(attempt: Attempt, step: Identified | StepRow, decision: Decision) -
     if asks - {(decision.bundle, decision.rule_id)}:
         return None
     wanted = terms(decision, over)
-    return next((grant for grant in wider if _good(attempt, grant, wanted, lasts=wanted.expires)), None)
+    found = next((grant for grant in wider if _good(attempt, grant, wanted, lasts=wanted.expires)), None)
+    if found is not None or not isinstance(step, Identified):
+        return found
+    return standing_for(attempt, step, decision, wanted)
 
 
-def holding(attempt: Attempt, known: StepRow, today: Decision) -> ApprovalRow | None:
+def holding(attempt: Attempt, known: StepRow, today: Decision) -> ApprovalRow | StandingGrantRow | None:
     """The grant under which a recorded step may start today: its own, by the rule of today, else one that covers it."""
     grant = attempt.approvals.get(known.approval_id)
     if grant is not None and grant.step_id == known.step_id:

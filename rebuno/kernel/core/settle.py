@@ -11,6 +11,7 @@ import uuid_utils
 
 from rebuno.errors import ConflictError
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, StepRow, StepWrite
+from rebuno.journal.standing import StandingGrantRow
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.ask import ask, refuse, withdraw
 from rebuno.kernel.core.attempt import Attempt
@@ -163,8 +164,9 @@ def _row(attempt: Attempt, step: Identified, decision: Decision, judged: Decisio
 def _start_new(attempt: Attempt, step: Identified, row: StepRow, decision: Decision) -> Routed:
     """record `executing`, **proceed**"""
     row.status, row.attempt = StepStatus.EXECUTING, attempt.lease.attempt
+    started = new_event.executing(row, decision, first=True, shadow=step.shadow)
     effects = Effects(
-        (new_event.executing(row, decision, first=True, shadow=step.shadow),),
+        (started if step.covered_by is None else new_event.covered(started, step.covered_by),),
         (StepWrite(row, decided=0, started=0),),
         # A local body that may run again needs no record of its intent on the disk before it runs.
         # What is written later would come after a turn that was not heard.
@@ -181,6 +183,7 @@ def _ask_new(attempt: Attempt, step: Identified, row: StepRow, decision: Decisio
         may = edits_of(attempt, step, decision, over)
         return ask(attempt, row, decision, fresh=True, over=over, shadow=step.shadow, edits=may)
     row.approval_id = grant.id
+    step.covered_by = grant if isinstance(grant, StandingGrantRow) else None
     return _start_new(attempt, step, row, decision)
 
 

@@ -68,7 +68,8 @@ class StepView:
     its body, as `rebuno.model.raised` tells it. `doubt` is the test that was maybe when its rule fired, `definition`
     the `{"server", "name", "digest"}` of its tool, `nothing_done` whether that says that it failed before it did
     anything. `call` is the id that its host knows it by, `observed` says that it ran though it was not let in.
-    `ran_args` are the arguments that an approver wrote in the place of `args`, as canonical JSON."""
+    `ran_args` are the arguments that an approver wrote in the place of `args`, as canonical JSON, `grant` is the
+    standing one that let it in: `id`, `granted_by`, `expires_at` and `matches`."""
 
     step_id: str
     kind: str
@@ -96,6 +97,7 @@ class StepView:
     call: str = ""
     observed: bool = False
     ran_args: str | None = None
+    grant: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The step as JSON data."""
@@ -105,6 +107,7 @@ class StepView:
             "target": self.target,
             "args": identity.parse(self.args),
             "ran_args": None if self.ran_args is None else identity.parse(self.ran_args),
+            "grant": self.grant,
             "decision": self.verdict,
             "rule_id": self.rule_id,
             "reason": self.reason or None,
@@ -323,6 +326,7 @@ def compose(
             call=mark.call,
             observed=mark.observed,
             ran_args=None if row.ran_args is None else row.raw("ran_args"),
+            grant=mark.grant,
         )
 
     outermost = tuple(told(row) for row in inside.get("", ()))
@@ -356,6 +360,7 @@ class _Mark:
     definition: dict[str, str] | None = None
     nothing_done: bool = False
     call: str = ""
+    grant: dict[str, Any] | None = None
     observed: bool = False
 
 
@@ -426,13 +431,14 @@ class _Log:
 def _first(event: Event, attempt: int) -> _Mark:
     """What the first event of a step says."""
     doubt, defined = event.payload.get("doubt", ""), recorded(event.payload.get("definition"))
-    call = event.payload.get("call")
+    call, grant = event.payload.get("call"), event.payload.get("grant")
     return _Mark(
         submitted=attempt,
         limits=counted(event),
         doubt=doubt if isinstance(doubt, str) else "",
         definition=None if defined is None else defined.facts,
         call=str(call.get("id", "")) if isinstance(call, dict) else "",
+        grant=grant if isinstance(grant, dict) else None,
     )
 
 

@@ -283,6 +283,7 @@ class _Copy:
         self._approvals = {
             a.id: a for a in approvals.values() if a.step_id in self._steps and 0 < a.resolved_seq <= at_seq
         }
+        self._asked = approvals.keys()
         self._approval_ids = {approval_id: str(uuid_utils.uuid7()) for approval_id in self._approvals} | {"": ""}
         # Where each copied event of the source stands in the fork.
         self.numbers: dict[int, int] = {0: 0}
@@ -312,7 +313,7 @@ class _Copy:
         if "parent_step_id" in payload:
             moved["parent_step_id"] = self._id(str(payload["parent_step_id"]))
         if "approval_id" in payload:
-            moved["approval_id"] = self._approval_ids.get(str(payload["approval_id"]), "")
+            moved["approval_id"] = self._approval_id(str(payload["approval_id"]))
         if about_step and self._takes is not None:
             said = self._takes.read(event, moved["step_id"])
             moved |= {} if said is None else {"limits": said}
@@ -340,7 +341,7 @@ class _Copy:
                 step_id=self._id(step.step_id),
                 execution_id=self._new.id,
                 parent_id=self._id(step.parent_id),
-                approval_id=self._approval_ids.get(step.approval_id, ""),
+                approval_id=self._approval_id(step.approval_id),
                 decided_seq=self.numbers[step.decided_seq],
                 started_seq=self.numbers[step.started_seq],
                 outcome_seq=self.numbers[step.outcome_seq],
@@ -372,6 +373,10 @@ class _Copy:
         takes = tuple(one for one in self._takes.all() if one.step_id in own) if self._takes is not None else ()
         places = tuple(self._places)
         return Copied(tuple(steps), tuple(approvals), places=places, takes=takes, turns=tuple(turns))
+
+    def _approval_id(self, approval_id: str) -> str:
+        """The id in the fork of an approval of the source; that of a standing grant stays."""
+        return self._approval_ids.get(approval_id, "" if approval_id in self._asked else approval_id)
 
     def _id(self, step_id: str) -> str:
         """The id in the fork of a step of the source, copied or not: as the fork's handler will submit it."""

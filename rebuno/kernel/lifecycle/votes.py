@@ -10,6 +10,7 @@ from typing import Any
 
 from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, StoreCorrupt, Terminated, ValidationError
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, ExecutionRow, ExecutionWrite, StepRow, StepWrite, VoteRow
+from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core import transact
@@ -21,11 +22,12 @@ from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.names import check_person, folded
 from rebuno.kernel.core.pots import no_room, take_at_grant
 from rebuno.kernel.core.quorum import DENY, GRANT, Panel, agreed, granters
-from rebuno.kernel.lifecycle import edits
+from rebuno.kernel.lifecycle import edits, standing
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.dispatch import resumed
 from rebuno.kernel.lifecycle.edits import EditedCall
+from rebuno.kernel.lifecycle.standing import StandingTerms
 from rebuno.model.clock import rfc3339
 from rebuno.model.decision import DIVERGED, INDETERMINATE_RETRY, RESTORED
 from rebuno.model.execution import ExecutionStatus
@@ -50,11 +52,13 @@ async def resolve(
     scope: str = GrantScope.ONCE,
     edit: Mapping[str, Any] | None = None,
     policy_of: PolicyOf | None = None,
+    stands: StandingTerms | None = None,
 ) -> ApprovalRow:
     """One person grants or denies. Committed when this returns; what waited for nothing else may run again.
 
     `edit` are new values of arguments: the changed call is judged anew, by the policy that `policy_of` finds (None: the
-    one that asked), and runs in the place of the first. All grants of a question are for the same call.
+    one that asked), and runs in the place of the first. All grants of a question are for the same call. With `stands`
+    the grant also covers later steps of the agent, until it ends.
 
     `asserted_by` is who vouches for the name `decided_by`. A denial decides at once, a grant once everybody whom the
     rules demand has given one: until then what is returned is still `pending`. Of several grants the narrowest `scope`
@@ -75,6 +79,9 @@ async def resolve(
         raise ValidationError("a denial changes nothing; leave the edit out")
     if edit is not None and wanted is not GrantScope.ONCE:
         raise ValidationError(f"an edit is of this one step; leave the scope `{wanted}` out")
+    if stands is not None and (not granted or edit is not None or wanted is not GrantScope.ONCE):
+        raise ValidationError("a grant that outlives the run is given alone: with no edit, and no other scope")
+    given: list[StandingGrantRow] = []
     # A change that limits have counted, and that may not have been recorded.
     swapped: list[tuple[ExecutionRow, StepRow, EditedCall]] = []
 
@@ -110,12 +117,22 @@ async def resolve(
             panels = agreed_on.panels
         answered = _voted(question, panels, vote, wanted, call)
         approvals[approval_id] = answered
+        more: dict[str, object] = {}
+        if stands is not None:
+            if answered.status != "granted" or len(answered.votes) > 1:
+                raise ValidationError(
+                    "a grant that outlives the run is given by one person; several must grant this question"
+                )
+            step = await store.step(question.step_id)
+            policy = await (policy_of or partial(edits.asked_policy, store))(execution, question)
+            given[:] = [standing.made(store, policy, execution, question, step, vote, stands)]
+            more["standing"] = standing.told(given[0])
         if answered.status == "granted" and answered.cause == "policy" and call is None:
             step = await store.step(answered.step_id)
             if answered.edits and (full := await edits.take_back(store, execution, step)) is not None:
                 raise ConflictError(no_room(full))
             await take_at_grant(store, execution, await session_of(store, execution), step)
-        changes, row = await _changes(store, execution, approvals, answered, vote, call, limits)
+        changes, row = await _changes(store, execution, approvals, answered, vote, call, limits, more)
         await transact.answer(store, execution, approvals.values(), changes, row, tried=tried)
         swapped.clear()
 
@@ -126,6 +143,8 @@ async def resolve(
     finally:
         for execution, step, call in swapped[-1:]:
             await edits.take_back(store, execution, step, call)
+    for grant in given:
+        await store.add_standing_grant(grant)
     return await store.approval(approval_id)
 
 
@@ -303,10 +322,12 @@ async def _changes(
     vote: VoteRow,
     call: EditedCall | None,
     limits: Sequence[Any],
+    more: Mapping[str, object],
 ) -> tuple[ExecutionChanges, ExecutionWrite | None]:
     said: dict[str, object] = {"decided_by": vote.decided_by, "scope": answered.scope}
     said |= {"asserted_by": vote.asserted_by} if vote.asserted_by else {}
     said |= {"rationale": vote.rationale} if vote.rationale else {}
+    said |= more
     changed = {} if call is None else call.said()
     if call is not None:
         said |= {**changed, "quorum": answered.quorum, "approvers": list(answered.approvers)}

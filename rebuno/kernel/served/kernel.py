@@ -10,10 +10,12 @@ from rebuno.errors import ConflictError
 from rebuno.journal.pot_records import PotState
 from rebuno.journal.records import AgentRow, ApiKeyRow, ApprovalRow, ExecutionRow
 from rebuno.journal.served_records import Counts
+from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.stops import StopRow
 from rebuno.kernel.history import definitions
-from rebuno.kernel.lifecycle import stops, votes
+from rebuno.kernel.lifecycle import standing, stops, votes
 from rebuno.kernel.lifecycle.edits import asked_policy
+from rebuno.kernel.lifecycle.standing import StandingTerms
 from rebuno.kernel.operator import question, questions
 from rebuno.kernel.served.agents import Agents
 from rebuno.kernel.served.clients import Clients
@@ -72,6 +74,7 @@ class Serving(Clients, Agents):
         scope: str = "once",
         edit: Mapping[str, Any] | None = None,
         serves: bool = True,
+        stands: StandingTerms | None = None,
     ) -> ApprovalRow:
         """One person's answer; raises as `rebuno.kernel.lifecycle.votes.resolve`. Where this kernel `serves` the
         agents, an edit is judged by its policies, else by the one that asked."""
@@ -85,6 +88,7 @@ class Serving(Clients, Agents):
             scope=scope,
             edit=edit,
             policy_of=partial(self._judging, serves=serves),
+            stands=stands,
         )
         if resolved.status != "pending":
             self._observer.resolved(resolved)
@@ -93,6 +97,14 @@ class Serving(Clients, Agents):
                 await self._follow_up.ended(execution)
             self._wake()
         return resolved
+
+    async def standing_grants(self, *, agent_id: str | None = None, over: bool = False) -> list[StandingGrantRow]:
+        """The grants that outlive their executions; with `over` those that have ended, too."""
+        return await self._store.standing_grants(agent_id=agent_id, now=None if over else self._store.now())
+
+    async def revoke_grant(self, ref: str, *, by: str) -> StandingGrantRow:
+        """Ends a grant; raises as `rebuno.kernel.lifecycle.standing.revoke`."""
+        return await standing.revoke(self._store, ref, by=by)
 
     async def _judging(self, execution: ExecutionRow, question: ApprovalRow, *, serves: bool) -> Policy:
         """The policy by which a changed call is judged."""

@@ -251,12 +251,17 @@ class TestPolicy(Body):
 
 class Resolution(Body):
     """A person's answer. Without `decided_by` it is the key's own; `scope` is what a grant covers. A grant may have
-    `edits`: new values of arguments, by their names."""
+    `edits`: new values of arguments, by their names. With the scope `agent` it also covers later steps of the agent for
+    `for_seconds`: with these arguments, but for those in `known` (each must be in the `known` set of that name) and
+    those in `free`."""
 
     decided_by: str | None = None
     rationale: str | None = None
     scope: str | None = None
     edits: dict[str, Any] | None = None
+    for_seconds: float | None = None
+    known: dict[str, str] | None = None
+    free: list[str] | None = Field(default=None, max_length=256)
 
 
 class CreateKey(Body):
@@ -304,6 +309,13 @@ class ApprovalsQuery(Query):
     execution_id: OptionalId = ""
     cursor: OptionalId = ""
     limit: int = 200
+
+
+class GrantsQuery(Query):
+    """Those of an agent; with `over` those that have ended, too."""
+
+    agent_id: str = ""
+    over: bool = False
 
 
 class LimitsQuery(Query):

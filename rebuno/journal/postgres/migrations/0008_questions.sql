@@ -28,3 +28,6 @@ CREATE TABLE rebuno.standing_grants (
 );
 
 CREATE INDEX standing_grants_by_agent ON rebuno.standing_grants (agent_id, expires_at) WHERE revoked_at = 0;
+
+-- What the same rule was answered before.
+CREATE INDEX approvals_by_rule ON rebuno.approvals (rule_id, decided_at) WHERE status IN ('granted', 'denied');

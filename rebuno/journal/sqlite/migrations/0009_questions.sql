@@ -27,3 +27,6 @@ CREATE TABLE standing_grants (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX standing_grants_by_agent ON standing_grants (agent_id, expires_at) WHERE revoked_at = 0.0;
+
+-- What the same rule was answered before.
+CREATE INDEX approvals_by_rule ON approvals (rule_id, decided_at) WHERE status IN ('granted', 'denied');

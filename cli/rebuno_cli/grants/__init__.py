@@ -1,0 +1,1 @@
+"""`rebuno grant`: the grants that outlive the run whose question they answered."""
