@@ -99,7 +99,10 @@ class Approval(Model):
     """A question to people about a step. `quorum` of the `approvers` (none: anyone) must grant.
 
     `edits` are the paths of the arguments that an approver may change, left out where none may be; `edited_args` are
-    the arguments as `edited_by` has changed them, which the grants are for then.
+    the arguments as `edited_by` has changed them, which the grants are for then. `why` says why it is asked, where one
+    question is read: `rule`, `bundle`, `reason`, `tests` (those that were answered with no or maybe), `origins` (where
+    each argument stands: `request`, `turn`, `result`, or `nowhere`), `before` (the last steps of the run before it),
+    `done_before` (how many there are) and `last` (what the same rule was answered last time).
 
     The protocol does not send `cause` (`policy`: the step waits; `revoked`: it is done, and a later bundle denies it),
     the `bundle` whose rule asks, and the rule's `reason`."""
@@ -126,6 +129,7 @@ class Approval(Model):
     edits: Annotated[list[str] | None, Absent.LEFT_OUT] = None
     edited_args: Annotated[JsonValue, Absent.LEFT_OUT] = JsonValue()
     edited_by: Annotated[str | None, Absent.LEFT_OUT] = None
+    why: Annotated[JsonValue, Absent.LEFT_OUT, Described(type="object")] = JsonValue()
     cause: Annotated[str | None, Absent.NEVER] = None
     bundle: Annotated[str | None, Absent.NEVER] = None
     reason: Annotated[str | None, Absent.NEVER] = None

@@ -59,6 +59,15 @@ class Backend(Protocol):
         """What happened in it."""
         ...
 
+    async def explain(self, ref: str, step_id: str) -> dict[str, Any]:
+        """Why a step was decided so, then and today."""
+        ...
+
+    async def rules(self, digests: Sequence[str]) -> Sequence[tuple[str, str, str]]:
+        """The bundle, the id and the verdict of each rule of the policies with these digests, as far as they are to be
+        had: a server knows the bundles of its agents."""
+        ...
+
     async def changed_files(self, executions: "Sequence[Execution]") -> Sequence[str]:
         """Bundle files that have changed since; only a store on this machine can tell."""
         ...

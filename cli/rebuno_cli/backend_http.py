@@ -82,6 +82,19 @@ class HttpBackend:
         execution = from_log.execution(await self._client.get(found.id), log)
         return compose_timeline(execution, log, steps, approvals, alive=not execution.status.terminal)
 
+    async def explain(self, ref: str, step_id: str) -> dict[str, Any]:
+        found = await self._find(ref)
+        named = [one.step_id for one in await self._client.list_steps(found.id)]
+        return await self._client.explain(found.id, only("step", step_id, beginning(step_id, named)))
+
+    async def rules(self, digests: Sequence[str]) -> list[tuple[str, str, str]]:
+        from rebuno.policy import rules_in
+
+        with suppress(ForbiddenError):
+            texts = [one.policy_bundle for one in await self._client.list_agents()]
+            return [rule for text in texts if text for rule in rules_in(text)]
+        return []
+
     async def changed_files(self, executions: Sequence[Execution]) -> list[str]:
         return []
 

@@ -72,6 +72,15 @@ class StoreBackend:
     async def story(self, ref: str) -> "Timeline":
         return await self._operator.story(ref)
 
+    async def explain(self, ref: str, step_id: str) -> dict[str, Any]:
+        found = await self._store.execution((await self._operator.execution(ref)).id)
+        if found.served:
+            return await self._serving.explain(found.id, step_id)
+        return await self._operator.explain(found.id, step_id)
+
+    async def rules(self, digests: Sequence[str]) -> list[tuple[str, str, str]]:
+        return [rule for digest in digests for rule in await self._operator.rules(digest)]
+
     async def changed_files(self, executions: "Sequence[Execution]") -> list[str]:
         return await self._operator.changed_files(executions)
 

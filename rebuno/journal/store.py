@@ -253,6 +253,10 @@ class Store(Protocol):
         """Ends a standing grant now; a repetition, or where there is none, changes nothing."""
         ...
 
+    async def last_answer(self, question: ApprovalRow, agent_id: str) -> ApprovalRow | None:
+        """The newest other question of the same rule in an execution of this agent that was granted or denied."""
+        ...
+
     async def standing_grants(
         self,
         *,

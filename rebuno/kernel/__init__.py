@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.history.replay_check import ReplayCheck, Replayed, SeenStep
     from rebuno.kernel.history.replay_check import completed as ended_with_output
     from rebuno.kernel.history.replay_check import failed as ended_with_failure
+    from rebuno.kernel.history.rule_stats import RuleStats
     from rebuno.kernel.history.timeline import ApprovalView, AttemptView, StepOutcome, StepView, Timeline, TurnView
     from rebuno.kernel.history.timeline import compose as compose_timeline
     from rebuno.kernel.history.timeline import tell as read_timeline
@@ -90,6 +91,7 @@ _HOMES: Final = {
     "Replayed": ("history.replay_check", "Replayed"),
     "ReportAnswer": ("served.report", "ReportAnswer"),
     "ReportOutcome": ("served.report", "ReportOutcome"),
+    "RuleStats": ("history.rule_stats", "RuleStats"),
     "SeenStep": ("history.replay_check", "SeenStep"),
     "Send": ("served.dispatcher", "Send"),
     "Serving": ("served.kernel", "Serving"),
@@ -167,6 +169,7 @@ __all__ = [
     "Replayed",
     "ReportAnswer",
     "ReportOutcome",
+    "RuleStats",
     "SeenStep",
     "Send",
     "Serving",

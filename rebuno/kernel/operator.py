@@ -17,10 +17,12 @@ from rebuno.kernel.core.origins import workdir_of
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.core.stops import forget as forget_stops
 from rebuno.kernel.history import archive, definitions
+from rebuno.kernel.history.explained import explained
 from rebuno.kernel.history.recorded_facts import began_since, judged
 from rebuno.kernel.history.shadowed import shadowed
 from rebuno.kernel.history.timeline import Timeline, tell
 from rebuno.kernel.history.verify import Verified, check
+from rebuno.kernel.history.why import why
 from rebuno.kernel.lifecycle import fork, say, standing, stops, votes
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.changed_files import changed
@@ -29,7 +31,7 @@ from rebuno.kernel.lifecycle.execution import newest
 from rebuno.kernel.lifecycle.fork_resources import fork_points, with_restoration
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on, delivery
-from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep
+from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep, rules_in
 from rebuno.types import (
     Approval,
     Event,
@@ -152,8 +154,15 @@ class Operator:
         return found
 
     async def approval(self, approval_id: str) -> Approval:
-        """One question, else `NotFoundError`."""
-        return await asked(self._store, await question(self._store, approval_id))
+        """One question with why it is asked, else `NotFoundError`."""
+        row = await question(self._store, approval_id)
+        return await reasoned(self._store, row, await asked(self._store, row))
+
+    async def explain(self, ref: str, step_id: str) -> dict[str, Any]:
+        """Why a step of an execution was decided so: the traces on the facts of then, under the bundle of then and
+        under today's; see `rebuno.kernel.history.explained.explained`. Raises as `execution` does, and `NotFoundError`
+        where there is no such step."""
+        return await explained(self._store, (await self._row(ref)).id, step_id)
 
     async def panels(self, approval_id: str) -> tuple[Panel, ...]:
         """Who must agree before a step may run: every panel. `approvers` and `quorum` of the approval say the same,
@@ -215,6 +224,10 @@ class Operator:
     async def revoke_grant(self, ref: str, *, by: str) -> StandingGrant:
         """Ends a grant, named by its id or the beginning of it. Raises `NotFoundError`, `ConflictError`."""
         return views.standing(await standing.revoke(self._store, ref, by=by))
+
+    async def rules(self, digest: str) -> list[tuple[str, str, str]]:
+        """The bundle, the id and the verdict of each rule of the policy with this digest; none where it is not kept."""
+        return [rule for _, text in await self._store.bundle(digest) or () for rule in rules_in(text)]
 
     async def deny(self, approval_id: str, *, decided_by: str, asserted_by: str = "", rationale: str = "") -> Approval:
         """Refuses the step, whatever others granted; the agent receives `rationale` as the reason. Raises as `grant`
@@ -406,6 +419,13 @@ async def asked(store: Store, row: records.ApprovalRow) -> Approval:
     with suppress(NotFoundError):
         step = await store.step(row.step_id)
     return views.approval(row, step)
+
+
+async def reasoned(store: Store, row: records.ApprovalRow, told: Approval) -> Approval:
+    """A question with why it is asked, as far as its step is there."""
+    with suppress(NotFoundError):
+        told.why = await why(store, row)
+    return told
 
 
 async def questions(

@@ -48,7 +48,14 @@ if TYPE_CHECKING:
     from rebuno.policy.matcher.measures import MAX_DIGITS, Measured, measured
     from rebuno.policy.matcher.policy import Layer, Policy
     from rebuno.policy.matcher.read_ahead import LONG_TEXT, MAX_TEXTS_AHEAD, read_long_texts, reads_texts, text_readers
-    from rebuno.policy.matcher.rule_text import known_digest, known_sets, rule_digest, rule_expires, surely_known
+    from rebuno.policy.matcher.rule_text import (
+        known_digest,
+        known_sets,
+        rule_digest,
+        rule_expires,
+        rules_in,
+        surely_known,
+    )
     from rebuno.policy.matcher.schedule import EXAMPLE_SCHEDULE, WEEKDAYS, parse_schedule
     from rebuno.policy.matcher.sources import MAX_KNOWN_VALUES
     from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
@@ -221,7 +228,7 @@ _MODULES: Final = {
         "texts_make_policy",
     ),
     "suggest.hints": ("Hints", "read_hints"),
-    "matcher.rule_text": ("known_digest", "known_sets", "rule_digest", "rule_expires", "surely_known"),
+    "matcher.rule_text": ("known_digest", "known_sets", "rule_digest", "rule_expires", "rules_in", "surely_known"),
     "suggest.suggest": ("Suggestion", "suggest_bundle"),
     "syntax.diagnostics": (
         "Diagnostic",
@@ -454,6 +461,7 @@ __all__ = [
     "restore_policy",
     "rule_digest",
     "rule_expires",
+    "rules_in",
     "rules_source",
     "run_cases",
     "run_suites",

@@ -316,6 +316,12 @@ class Client:
         said |= _given(for_seconds=for_seconds, known=known, free=None if free is None else list(free))
         await self._send("POST", route("approvals", approval_id, "grant"), said)
 
+    async def explain(self, execution_id: str, step_id: str) -> dict[str, Any]:
+        """Why a step was decided so: `recorded`, and the traces on the facts of then under the bundle of `then` and
+        under `today`'s."""
+        found: dict[str, Any] = await self._send("GET", route("executions", execution_id, "steps", step_id, "explain"))
+        return found
+
     async def list_grants(self, *, agent_id: str = "", over: bool = False) -> list[StandingGrant]:
         """The grants that outlive their executions; with `over` those that have ended, too."""
         return await self._many(StandingGrant, route("grants", agent_id=agent_id, over="true" if over else ""))

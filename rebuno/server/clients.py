@@ -8,6 +8,7 @@ from rebuno import types
 from rebuno.errors import ForbiddenError
 from rebuno.journal.records import ExecutionRow
 from rebuno.kernel import step_view
+from rebuno.model import identity
 from rebuno.server.auth import KeyScope
 from rebuno.server.bound import check_agent, only_agent
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
@@ -110,6 +111,12 @@ async def get_step(call: ApiCall) -> Response:
     return said(model(step_view(await call.serving.step(call.id, call.step_id))))
 
 
+async def explain(call: ApiCall) -> Response:
+    """Show why a step was decided so"""
+    await _own(call)
+    return said(raw(identity.canonical(await call.serving.explain(call.id, call.step_id))))
+
+
 async def previous(call: ApiCall) -> Response:
     """Show the state that an execution continues from"""
     await _own(call)
@@ -193,6 +200,13 @@ ENDPOINTS: Final = (
         answer=list[types.Step],
     ),
     Endpoint("GET", f"{_EXECUTION}/steps/{{step_id}}", get_step, Who.EITHER, _READ, answer=types.Step),
+    Endpoint(
+        "GET",
+        f"{_EXECUTION}/steps/{{step_id}}/explain",
+        explain,
+        scopes=_READ,
+        answer=answers.ExplainedOut,
+    ),
     Endpoint("GET", f"{_EXECUTION}/stream", stream, scopes=_READ, media="text/event-stream"),
     Endpoint("GET", f"{_EXECUTION}/previous", previous, Who.EITHER, _READ, answer=answers.PreviousOut),
     Endpoint("POST", f"{_EXECUTION}/turns", say, scopes=_WRITE, body=requests.SayTurn, status=204),

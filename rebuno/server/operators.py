@@ -133,7 +133,8 @@ async def lift_stop(call: ApiCall) -> Response:
 
 async def get_approval(call: ApiCall) -> Response:
     """Show a question"""
-    return said(model(await _approval(call, await call.serving.approval(call.id))))
+    row = await call.serving.approval(call.id)
+    return said(model(await call.serving.reasoned(row, await _approval(call, row))))
 
 
 async def grant(call: ApiCall) -> Response:

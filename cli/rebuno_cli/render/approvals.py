@@ -9,6 +9,7 @@ from rich.text import Text
 from rebuno.kernel import GRANT_LASTS, GrantScope, Panel
 from rebuno.model import identity
 from rebuno.types import Approval
+from rebuno_cli.render import explained
 from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import Rows, fields
 from rebuno_cli.render.records import moment, span, status
@@ -53,6 +54,7 @@ def approval(row: Approval, panels: Sequence[Panel], now: float) -> Iterator[Ren
         ("message", escape(row.message, None)),
         ("asks", _asks(row)),
         *(("covers", f"{scope}: {text}") for scope, text in covered(row).items()),
+        *(explained.why(row.why) if row.why is not None else ()),
         ("approvers", "; and ".join(map(_panel, panels))),
         *(("vote", text) for text in _votes(row)),
         ("asked", _ago(row, now)),

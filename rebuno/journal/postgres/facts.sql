@@ -70,3 +70,13 @@ WHERE (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s)
   AND (%(kind)s::text IS NULL OR (kind = %(kind)s AND target = %(target)s))
   AND (%(now)s::double precision IS NULL OR (revoked_at = 0 AND expires_at > %(now)s))
 ORDER BY id
+
+-- name: last-answer
+-- What the same rule was answered last, in executions of one agent.
+SELECT a.id, a.execution_id, a.step_id, a.cause, a.status, a.message, a.rule_id, a.digest, a.scope,
+       a.decided_by, a.rationale, a.created_at, a.decided_at, a.requested_seq, a.resolved_seq, a.bundle,
+       a.approvers, a.quorum, a.votes, a.timeout_at, a.asserted_by, a.edits, a.edited, a.edited_by
+FROM rebuno.approvals AS a JOIN rebuno.executions AS e ON e.id = a.execution_id
+WHERE a.rule_id = %(rule_id)s AND a.status IN ('granted', 'denied') AND a.bundle = %(bundle)s AND a.id <> %(id)s
+  AND e.agent_id = %(agent_id)s
+ORDER BY a.decided_at DESC LIMIT 1

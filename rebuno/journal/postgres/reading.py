@@ -178,6 +178,12 @@ class PostgresReading:
         found = await self._rows(restoration, "restorations")
         return found[0] if found else None
 
+    async def last_answer(self, question: ApprovalRow, agent_id: str) -> ApprovalRow | None:
+        """The newest other question of the same rule in an execution of this agent that was granted or denied."""
+        values = {"rule_id": question.rule_id, "bundle": question.bundle, "id": question.id, "agent_id": agent_id}
+        found = await self._rows(rows.approval, "last-answer", **values)
+        return found[0] if found else None
+
     async def standing_grants(
         self,
         *,

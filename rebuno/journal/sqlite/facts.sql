@@ -61,3 +61,12 @@ FROM standing_grants
 WHERE (?1 IS NULL OR agent_id = ?1) AND (?2 IS NULL OR (kind = ?2 AND target = ?3))
   AND (?4 IS NULL OR (revoked_at = 0.0 AND expires_at > ?4))
 ORDER BY id
+
+-- name: last-answer
+-- What the same rule was answered last, in executions of one agent.
+SELECT a.id, a.execution_id, a.step_id, a.cause, a.status, a.message, a.rule_id, a.digest, a.scope,
+       a.decided_by, a.rationale, a.created_at, a.decided_at, a.requested_seq, a.resolved_seq, a.bundle,
+       a.approvers, a.quorum, a.votes, a.timeout_at, a.asserted_by, a.edits, a.edited, a.edited_by
+FROM approvals AS a JOIN executions AS e ON e.id = a.execution_id
+WHERE a.rule_id = ?1 AND a.status IN ('granted', 'denied') AND a.bundle = ?2 AND a.id <> ?3 AND e.agent_id = ?4
+ORDER BY a.decided_at DESC LIMIT 1

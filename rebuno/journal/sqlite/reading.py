@@ -175,6 +175,12 @@ class SQLiteReading:
         found = await self._rows(restoration, "restorations")
         return found[0] if found else None
 
+    async def last_answer(self, question: ApprovalRow, agent_id: str) -> ApprovalRow | None:
+        """The newest other question of the same rule in an execution of this agent that was granted or denied."""
+        values = (question.rule_id, question.bundle, question.id, agent_id)
+        found = await self._rows(rows.approval, "last-answer", *values)
+        return found[0] if found else None
+
     async def standing_grants(
         self,
         *,

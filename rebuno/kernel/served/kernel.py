@@ -13,10 +13,11 @@ from rebuno.journal.served_records import Counts
 from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.stops import StopRow
 from rebuno.kernel.history import definitions
+from rebuno.kernel.history.explained import explained
 from rebuno.kernel.lifecycle import standing, stops, votes
 from rebuno.kernel.lifecycle.edits import asked_policy
 from rebuno.kernel.lifecycle.standing import StandingTerms
-from rebuno.kernel.operator import question, questions
+from rebuno.kernel.operator import question, questions, reasoned
 from rebuno.kernel.served.agents import Agents
 from rebuno.kernel.served.clients import Clients
 from rebuno.kernel.served.dispatcher import Send, Settings
@@ -25,7 +26,7 @@ from rebuno.kernel.served.replica import Dispatched
 from rebuno.kernel.served.report import ReportAnswer, ReportOutcome
 from rebuno.model.execution import ExecutionStatus
 from rebuno.policy import Policy
-from rebuno.types import ToolDefinition
+from rebuno.types import Approval, ToolDefinition
 
 __all__ = [
     "Dispatched",
@@ -97,6 +98,16 @@ class Serving(Clients, Agents):
                 await self._follow_up.ended(execution)
             self._wake()
         return resolved
+
+    async def reasoned(self, row: ApprovalRow, told: Approval) -> Approval:
+        """A question with why it is asked."""
+        return await reasoned(self._store, row, told)
+
+    async def explain(self, execution_id: str, step_id: str) -> dict[str, Any]:
+        """Why a step was decided so, then and today; as `rebuno.kernel.history.explained.explained`."""
+        execution = await self._store.execution(execution_id)
+        today = await self._policies.of(execution) if execution.served else None
+        return await explained(self._store, execution_id, step_id, today)
 
     async def standing_grants(self, *, agent_id: str | None = None, over: bool = False) -> list[StandingGrantRow]:
         """The grants that outlive their executions; with `over` those that have ended, too."""

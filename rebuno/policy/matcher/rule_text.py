@@ -31,6 +31,12 @@ def rule_digest(policy: Policy, bundle: str, rule_id: str) -> str:
     return ""
 
 
+def rules_in(text: str) -> list[tuple[str, str, str]]:
+    """The bundle, the id and the verdict of each rule in the text of a bundle; what cannot be read has none."""
+    bundle, _ = parse_bundle(Source(text, stem="bundle"))
+    return [(bundle.name, line.id.text, line.verdict) for line in bundle.statements if isinstance(line, tree.Rule)]
+
+
 def rule_expires(policy: Policy, bundle: str, rule_id: str) -> int | None:
     """How old a grant may be by a rule, in seconds; None where it does not say it."""
     for one in policy.bundles:

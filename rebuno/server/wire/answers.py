@@ -99,6 +99,16 @@ def _changed(answer: Answer) -> dict[str, Json]:
     return {} if answer.args is None else {"args": raw(answer.args)}
 
 
+class ExplainedOut(Out):
+    """Why a step was decided so: `recorded` is what the journal says, `then` and `today` are traces, null where the
+    bundle cannot be read any more."""
+
+    recorded: dict[str, Any]
+    then: dict[str, Any] | None
+    today: dict[str, Any] | None
+    today_digest: str | None
+
+
 class SettledOut(Out):
     """What became of a reported outcome."""
 
