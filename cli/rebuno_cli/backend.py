@@ -59,6 +59,10 @@ class Backend(Protocol):
         """What happened in it."""
         ...
 
+    async def as_rule(self, ref: str) -> dict[str, Any]:
+        """The narrowest rule that would have allowed the call of a question, as a change of the bundle."""
+        ...
+
     async def explain(self, ref: str, step_id: str) -> dict[str, Any]:
         """Why a step was decided so, then and today."""
         ...

@@ -82,6 +82,9 @@ class HttpBackend:
         execution = from_log.execution(await self._client.get(found.id), log)
         return compose_timeline(execution, log, steps, approvals, alive=not execution.status.terminal)
 
+    async def as_rule(self, ref: str) -> dict[str, Any]:
+        return await self._client.allowing_rule(await self._approval_id(ref))
+
     async def explain(self, ref: str, step_id: str) -> dict[str, Any]:
         found = await self._find(ref)
         named = [one.step_id for one in await self._client.list_steps(found.id)]

@@ -72,6 +72,9 @@ class StoreBackend:
     async def story(self, ref: str) -> "Timeline":
         return await self._operator.story(ref)
 
+    async def as_rule(self, ref: str) -> dict[str, Any]:
+        return await self._operator.as_rule((await self.approval(ref)).id)
+
     async def explain(self, ref: str, step_id: str) -> dict[str, Any]:
         found = await self._store.execution((await self._operator.execution(ref)).id)
         if found.served:

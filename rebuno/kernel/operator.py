@@ -17,6 +17,7 @@ from rebuno.kernel.core.origins import workdir_of
 from rebuno.kernel.core.quorum import Panel
 from rebuno.kernel.core.stops import forget as forget_stops
 from rebuno.kernel.history import archive, definitions
+from rebuno.kernel.history.as_rule import as_rule
 from rebuno.kernel.history.explained import explained
 from rebuno.kernel.history.recorded_facts import began_since, judged
 from rebuno.kernel.history.shadowed import shadowed
@@ -157,6 +158,11 @@ class Operator:
         """One question with why it is asked, else `NotFoundError`."""
         row = await question(self._store, approval_id)
         return await reasoned(self._store, row, await asked(self._store, row))
+
+    async def as_rule(self, approval_id: str) -> dict[str, Any]:
+        """The narrowest rule that would have allowed the call that was asked about, and its case, as a change of the
+        bundle to review; it changes nothing. See `rebuno.kernel.history.as_rule.as_rule`, also for what it raises."""
+        return await as_rule(self._store, await question(self._store, approval_id))
 
     async def explain(self, ref: str, step_id: str) -> dict[str, Any]:
         """Why a step of an execution was decided so: the traces on the facts of then, under the bundle of then and

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from rebuno.policy.proving.solving import Proof
     from rebuno.policy.proving.suites import ProofsReport, SuiteProof, claims_in, prove_suites
     from rebuno.policy.restore import restore_policy, texts_make_policy
+    from rebuno.policy.suggest.allowing import allowing_rule, rule_places
     from rebuno.policy.suggest.hints import Hints, read_hints
     from rebuno.policy.suggest.suggest import Suggestion, suggest_bundle
     from rebuno.policy.syntax import tree
@@ -229,6 +230,7 @@ _MODULES: Final = {
     ),
     "suggest.hints": ("Hints", "read_hints"),
     "matcher.rule_text": ("known_digest", "known_sets", "rule_digest", "rule_expires", "rules_in", "surely_known"),
+    "suggest.allowing": ("allowing_rule", "rule_places"),
     "suggest.suggest": ("Suggestion", "suggest_bundle"),
     "syntax.diagnostics": (
         "Diagnostic",
@@ -412,6 +414,7 @@ __all__ = [
     "TraceNode",
     "UnreadPart",
     "Violation",
+    "allowing_rule",
     "backtest_against_policy",
     "backtest_against_record",
     "check_bundle",
@@ -461,6 +464,7 @@ __all__ = [
     "restore_policy",
     "rule_digest",
     "rule_expires",
+    "rule_places",
     "rules_in",
     "rules_source",
     "run_cases",

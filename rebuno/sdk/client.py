@@ -316,6 +316,12 @@ class Client:
         said |= _given(for_seconds=for_seconds, known=known, free=None if free is None else list(free))
         await self._send("POST", route("approvals", approval_id, "grant"), said)
 
+    async def allowing_rule(self, approval_id: str) -> dict[str, Any]:
+        """The narrowest rule that would have allowed the call (`rule`), its `case`, and the `diff` of the bundle;
+        nothing is changed."""
+        found: dict[str, Any] = await self._send("GET", route("approvals", approval_id, "rule"))
+        return found
+
     async def explain(self, execution_id: str, step_id: str) -> dict[str, Any]:
         """Why a step was decided so: `recorded`, and the traces on the facts of then under the bundle of `then` and
         under `today`'s."""

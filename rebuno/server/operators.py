@@ -19,12 +19,13 @@ from rebuno.kernel import (
     standing_view,
     stop_view,
 )
+from rebuno.model import identity
 from rebuno.server.auth import ANYONE, BOOTSTRAP, KeyScope
 from rebuno.server.bound import check_agent
 from rebuno.server.policies import tested
 from rebuno.server.routes import ApiCall, Endpoint, Who, nothing, said
 from rebuno.server.wire import operating, requests
-from rebuno.server.wire.writing import model, models, obj
+from rebuno.server.wire.writing import model, models, obj, raw
 
 logger: Final = logging.getLogger("rebuno.server")
 
@@ -214,6 +215,11 @@ async def _agent(call: ApiCall, row: records.AgentRow) -> types.Agent:
     return agent_view(row, await call.serving.bundle(row.id))
 
 
+async def as_rule(call: ApiCall) -> Response:
+    """Show the narrowest rule that would have allowed the call"""
+    return said(raw(identity.canonical(await call.serving.as_rule(call.id))))
+
+
 async def list_grants(call: ApiCall) -> Response:
     """List the grants that outlive their executions"""
     query = call.query(requests.GrantsQuery)
@@ -327,6 +333,7 @@ ENDPOINTS: Final = (
     ),
     Endpoint("DELETE", "/v0/grants/{id}", revoke_grant, scopes=_WRITE_APPROVALS, answer=types.StandingGrant),
     Endpoint("GET", _APPROVAL, get_approval, scopes=_READ_APPROVALS, answer=types.Approval),
+    Endpoint("GET", f"{_APPROVAL}/rule", as_rule, scopes=_READ_APPROVALS, answer=operating.AllowingRuleOut),
     Endpoint("POST", f"{_APPROVAL}/grant", grant, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),
     Endpoint("POST", f"{_APPROVAL}/deny", deny, scopes=_WRITE_APPROVALS, body=requests.Resolution, status=204),
     Endpoint(

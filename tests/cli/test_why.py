@@ -123,6 +123,30 @@ def test_rules_are_counted_zeros_included(folder: Path) -> None:
     assert rebuno("policy", "stats", "--since", "long", *db(folder)).code == 2
 
 
+def test_an_answer_is_shown_as_a_rule(folder: Path) -> None:
+    """The narrowest one, in front of the rule that asked; the bundle with it allows the call. Nothing is changed."""
+    [asked] = json.loads(rebuno("approval", "ls", "--json", *db(folder)).out)["approvals"]
+    before = (folder / "house.rbp").read_text()
+    made = json.loads(rebuno("approval", "grant", asked["id"], "--as-rule", "--json", *db(folder)).out)
+    shown = rebuno("approval", "grant", asked["id"], "--as-rule", *db(folder))
+    assert (shown.code, "+  when args.amount == 40" in shown.out, "expect: allow" in shown.out) == (0, True, True)
+    assert (folder / "house.rbp").read_text() == before
+    assert json.loads(rebuno("approval", "get", asked["id"], "--json", *db(folder)).out)["status"] == "pending"
+    place = before.index("rule pay")
+    (folder / "new.rbp").write_text(f"{before[:place]}{made['rule']}\n\n{before[place:]}")
+    (folder / "new.policytest.yaml").write_text(f"cases:\n{made['case']}")
+    assert rebuno("policy", "check", str(folder / "new.rbp")).code == 0
+    assert rebuno("policy", "test", str(folder / "new.rbp")).code == 0
+    for args, decision in (
+        ({"to": "XX99", "amount": 40, "note": "for the cat"}, "allow"),
+        ({"to": "XX99", "amount": 41, "note": "for the cat"}, "require_approval"),
+        ({"to": "XX99", "amount": 40, "note": "for the cat", "bcc": 1}, "require_approval"),
+        ({"to": "XX99", "amount": 40}, "require_approval"),
+    ):
+        asks = ("--target", "pay", "--args", json.dumps(args), "--expect", decision)
+        assert rebuno("policy", "explain", str(folder / "new.rbp"), *asks).code == 0, args
+
+
 def test_the_same_over_http() -> None:
     """`why` of one question, and `explain` of a step."""
 
@@ -133,6 +157,8 @@ def test_the_same_over_http() -> None:
             [listed] = await kernel.client.list_approvals(execution_id=made.id)
             question = await kernel.client.get_approval(listed.id)
             assert (listed.why, question.why["rule"], question.why["last"]) == (None, "pay", None)
+            made_rule = await kernel.client.allowing_rule(question.id)
+            assert 'args.to == "XX99"' in made_rule["diff"]
             told = await kernel.client.explain(made.id, question.step_id)
             assert (told["then"]["rule"], told["today"]["rule"]) == ("pay", "pay")
             await kernel.client.set_policy("payer", POLICY.replace("<= 50", "<= 30"))

@@ -43,6 +43,9 @@ _edit = click.option(
 
 @click.command("grant")
 @_id
+@click.option(
+    "--as-rule", is_flag=True, help="Grant nothing: show the narrowest rule that would have allowed the call."
+)
 @_as
 @_scope
 @_for
@@ -55,6 +58,7 @@ _edit = click.option(
 @options.as_json
 def grant(
     approval_id: str,
+    as_rule: bool,
     who: str,
     scope: str,
     lasts: str,
@@ -67,6 +71,9 @@ def grant(
     as_json: bool,
 ) -> None:
     """Let the step go ahead, when its execution runs next; one step only, unless the scope says more."""
+    if as_rule:
+        _show_rule(connection.work(db, url, lambda backend: backend.as_rule(approval_id)), as_json)
+        return
     changed = None if edit is None else _read_edit(edit)
     stands = seconds("--for", lasts) if lasts else None
     sets = _read_known(known)
@@ -113,6 +120,17 @@ def _read_edit(text: str) -> dict[str, Any]:
     if not isinstance(edit, dict) or not edit:
         raise ValidationError('`--edit` is no JSON object of arguments, such as {"amount": 90}')
     return edit
+
+
+def _show_rule(made: dict[str, Any], as_json: bool) -> None:
+    from rebuno_cli.render.escape import escape
+    from rebuno_cli.render.show import show
+
+    def text() -> str:
+        lines = [escape(line, None) for line in made["diff"].splitlines()]
+        return "\n".join([*lines, "", "the case for the bundle's tests:", *made["case"].splitlines()])
+
+    show(as_json, lambda: made, text)
 
 
 def _read_known(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from rebuno.journal.served_records import Counts
 from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.stops import StopRow
 from rebuno.kernel.history import definitions
+from rebuno.kernel.history.as_rule import as_rule
 from rebuno.kernel.history.explained import explained
 from rebuno.kernel.lifecycle import standing, stops, votes
 from rebuno.kernel.lifecycle.edits import asked_policy
@@ -102,6 +103,10 @@ class Serving(Clients, Agents):
     async def reasoned(self, row: ApprovalRow, told: Approval) -> Approval:
         """A question with why it is asked."""
         return await reasoned(self._store, row, told)
+
+    async def as_rule(self, approval_id: str) -> dict[str, Any]:
+        """The narrowest rule that would have allowed a call; as `rebuno.kernel.history.as_rule.as_rule`."""
+        return await as_rule(self._store, await self.approval(approval_id))
 
     async def explain(self, execution_id: str, step_id: str) -> dict[str, Any]:
         """Why a step was decided so, then and today; as `rebuno.kernel.history.explained.explained`."""

@@ -39,3 +39,13 @@ class ReadyOut(Out):
     """Whether the server can do its work now."""
 
     status: Literal["ready", "unavailable"]
+
+
+class AllowingRuleOut(Out):
+    """The narrowest rule that would have allowed a call, the case for the bundle's tests, and the change of the bundle
+    at `path`."""
+
+    rule: str
+    case: str
+    path: str
+    diff: str
