@@ -212,11 +212,7 @@ _MODULES: Final = {
         "Difference",
         "compare_allowed",
     ),
-    "proving.prove": (
-        "ProofReport",
-        "ProofResult",
-        "prove_claims",
-    ),
+    "proving.prove": ("ProofReport", "ProofResult", "prove_claims"),
     "proving.solving": ("Proof",),
     "proving.suites": (
         "ProofsReport",

@@ -120,7 +120,7 @@ def _leaves(node: TraceNode) -> Iterator[TraceNode]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _StandsAt:
     source: str
     path: str
     step_id: str
@@ -154,7 +154,7 @@ def _origins(looked_at: Facts, earlier: Sequence[StepRow]) -> list[dict[str, Any
     return found
 
 
-def _scalars(value: Any, source: str, path: str, step_id: str, target: str) -> Iterator[_Place]:
+def _scalars(value: Any, source: str, path: str, step_id: str, target: str) -> Iterator[_StandsAt]:
     left: list[tuple[str, Any]] = [(path, value)]
     while left:
         at, one = left.pop(0)
@@ -163,7 +163,7 @@ def _scalars(value: Any, source: str, path: str, step_id: str, target: str) -> I
         elif isinstance(one, list):
             left += [(f"{at}[{position}]", part) for position, part in enumerate(one)]
         elif one is not None:
-            yield _Place(source, at, step_id, target, one)
+            yield _StandsAt(source, at, step_id, target, one)
 
 
 def _below(at: str, key: str) -> str:
