@@ -111,6 +111,7 @@ _OTHERS: Final = {
     "stop": "stops:stop",
     "dev": "serve.dev:dev",
     "server": "serve.server:server",
+    "console": "serve.console:console",
     "version": "version:version",
 }
 # Of a command that is a noun too, its own commands.

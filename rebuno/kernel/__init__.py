@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.core.grants import GrantScope
     from rebuno.kernel.core.heavy import beside
     from rebuno.kernel.core.inheritance import session_of
-    from rebuno.kernel.core.names import check_name
+    from rebuno.kernel.core.names import check_name, check_person
     from rebuno.kernel.core.origins import in_rows as background_in_rows
     from rebuno.kernel.core.quorum import GRANT_LASTS, Panel
     from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep
@@ -108,6 +108,7 @@ _HOMES: Final = {
     "beside": ("core.heavy", "beside"),
     "cancel_execution": ("lifecycle.cancel", "cancel"),
     "check_name": ("core.names", "check_name"),
+    "check_person": ("core.names", "check_person"),
     "compose_timeline": ("history.timeline", "compose"),
     "ended_with_failure": ("history.replay_check", "failed"),
     "ended_with_output": ("history.replay_check", "completed"),
@@ -188,6 +189,7 @@ __all__ = [
     "beside",
     "cancel_execution",
     "check_name",
+    "check_person",
     "compose_timeline",
     "ended_with_failure",
     "ended_with_output",

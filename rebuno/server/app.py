@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from rebuno.errors import RebunoError
 from rebuno.journal.served import ServedStore
@@ -49,7 +49,7 @@ def assemble(
     metrics = Metrics() if spans is None else TracedMetrics(spans)
     serving = Serving(store, layers=layers, shadows=shadows, permissive=permissive, settings=settings, observer=metrics)
     tokens = Tokens(serving, bearer_token, require=not open_to_all)
-    return Server(serving, tokens, metrics, allowed if allowed is not None else AllowList(), bounds or Bounds())
+    return Server(serving, store, tokens, metrics, allowed if allowed is not None else AllowList(), bounds or Bounds())
 
 
 @cache
@@ -58,9 +58,10 @@ def document() -> str:
     return openapi.document(ENDPOINTS, version("rebuno-kernel"))
 
 
-def app(server: Server) -> Starlette:
-    """The ASGI application of a replica. Deliveries and sweeps are not in it: see `rebuno.server.run.serve`."""
-    routes = served(ENDPOINTS, server)
+def app(server: Server, pages: Sequence[BaseRoute] = ()) -> Starlette:
+    """The ASGI application of a replica, with these pages besides. Deliveries and sweeps are not in it: see
+    `rebuno.server.run.serve`."""
+    routes = [*served(ENDPOINTS, server), *pages]
 
     made = Starlette(
         routes=[*routes, Route("/openapi.json", _schema)],

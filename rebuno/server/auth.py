@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import re
+import secrets
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -116,6 +117,17 @@ class Tokens:
         self._serving = serving
         self._bootstrap = _hashed(bootstrap) if bootstrap else None
         self._require = require
+        self._own = secrets.token_bytes(32)
+
+    @property
+    def open_to_all(self) -> bool:
+        """Whether a caller without a token may do everything."""
+        return not self._require
+
+    def secret(self, purpose: str) -> bytes:
+        """A secret for this purpose: the same for all servers with one bootstrap token, or of this one where there is
+        none."""
+        return hmac.digest(self._bootstrap or self._own, purpose.encode(), "sha256")
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
         """The owner of this token; `UnauthorizedError` if there is none."""
@@ -126,7 +138,7 @@ class Tokens:
             # Any page that somebody opens on this machine could answer questions otherwise.
             if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
                 raise UnauthorizedError("a page in a browser has to send `Authorization: Bearer TOKEN`")
-            if not _by_address(headers.get("host", "")):
+            if not by_address(headers.get("host", "")):
                 raise UnauthorizedError("send `Authorization: Bearer TOKEN`, or call the server by its address")
             return Caller(ANYONE, ALL)
         scheme, _, token = given.partition(" ")
@@ -155,7 +167,7 @@ def check_single(headers: Iterable[tuple[bytes, bytes]]) -> None:
             seen.add(name)
 
 
-def _by_address(host: str) -> bool:
+def by_address(host: str) -> bool:
     """Whether a `Host` is an address as it is written, or `localhost`. Anyone who has a name, or gives one within a
     network, can have it lead here, and then a page of theirs reads what it likes: to the browser it comes from there.
     A number that some programs read as an address is no address."""

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rebuno.errors import NotFoundError, NotJSON, ValidationError
+from rebuno.journal.served import ServedStore
 from rebuno.kernel import Dispatched, Serving, beside
 from rebuno.model import identity
 from rebuno.model.bounds import Bounds
@@ -54,6 +55,7 @@ class Server:
     """The shared objects of all handlers. `closing` is set once the server shuts down."""
 
     serving: Serving
+    store: ServedStore
     tokens: Tokens
     metrics: Metrics
     allowed: AllowList

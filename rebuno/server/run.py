@@ -4,11 +4,12 @@ import asyncio
 import gc
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any, Final
 
 import uvicorn
+from starlette.routing import BaseRoute
 
 from rebuno.journal.opening import open_store
 from rebuno.policy import read_source, shadow_policies
@@ -26,10 +27,17 @@ _KEEP_ALIVE: Final = 75
 # Objects made, less those that went, between two looks for unreachable ones, and how many looks come before a deeper
 # one. Python's own numbers stop every request for some 50 ms several times a second: most of what a server holds stays.
 _COLLECT: Final = (50_000, 50, 50)
+# The pages that a server shows to people, by the server.
+Pages = Callable[[Server], Sequence[BaseRoute]]
 
 
-async def run(config: Config, started: Callable[[str], None]) -> None:
-    """Serves until SIGINT or SIGTERM. `started` is called with the URL once the server accepts requests.
+def _no_pages(_: Server) -> Sequence[BaseRoute]:
+    return ()
+
+
+async def run(config: Config, started: Callable[[str], None], pages: Pages = _no_pages) -> None:
+    """Serves until SIGINT or SIGTERM, with these `pages` besides the interface of programs. `started` is called with
+    the URL once the server accepts requests.
 
     Raises:
         ValidationError, BundleError: it should not start like this.
@@ -58,9 +66,9 @@ async def run(config: Config, started: Callable[[str], None]) -> None:
             )
             if manifest is not None:
                 await manifest.apply(server.serving, allowed)
-            with _stopping(server.closing), _seldom_collecting():
+            with stopping(server.closing), _seldom_collecting():
                 tracer = provider.get_tracer("rebuno") if provider is not None else None
-                await serve(server, listening, grace=config.grace, started=started, tracer=tracer)
+                await serve(server, listening, grace=config.grace, started=started, tracer=tracer, pages=pages(server))
         finally:
             await store.close()
 
@@ -72,13 +80,37 @@ async def serve(
     grace: float,
     started: Callable[[str], None] = lambda url: None,
     tracer: Any = None,
+    pages: Sequence[BaseRoute] = (),
 ) -> None:
     """Serves on a bound socket, delivers and sweeps, until `server.closing` is set; each request is a span of `tracer`,
     if there is one. Raises a `StoreError` where the store gave up first."""
+    made = app(server, pages)
+    async with _working(server) as working:
+        await answer_requests(
+            made if tracer is None else Traced(made, tracer),
+            listening,
+            server.closing,
+            grace=grace,
+            started=started,
+        )
+        if working.done():
+            working.result()
+
+
+async def answer_requests(
+    application: Any,
+    listening: socket.socket,
+    closing: asyncio.Event,
+    *,
+    grace: float,
+    started: Callable[[str], None],
+) -> None:
+    """Serves an ASGI application on a bound socket until `closing` is set; requests that run then have `grace` seconds
+    to end. `started` is called with the URL."""
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     options = uvicorn.Config(
-        app(server) if tracer is None else Traced(app(server), tracer),
+        application,
         http=ClientConnection,
         ws="none",
         lifespan="off",
@@ -89,10 +121,7 @@ async def serve(
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=max(1, round(grace)),
     )
-    async with _working(server) as working:
-        await _Uvicorn(options, server.closing, lambda: started(url)).serve(sockets=[listening])
-        if working.done():
-            working.result()
+    await _Uvicorn(options, closing, lambda: started(url)).serve(sockets=[listening])
 
 
 @contextmanager
@@ -140,7 +169,8 @@ def _seldom_collecting() -> Iterator[None]:
 
 
 @contextmanager
-def _stopping(closing: asyncio.Event) -> Iterator[None]:
+def stopping(closing: asyncio.Event) -> Iterator[None]:
+    """Sets `closing` at SIGINT and SIGTERM while the context is open."""
     loop = asyncio.get_running_loop()
     signals = (signal.SIGINT, signal.SIGTERM)
     for one in signals:

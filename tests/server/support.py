@@ -16,7 +16,7 @@ from rebuno.kernel import Settings
 from rebuno.sdk import signing
 from rebuno.server.app import assemble, document
 from rebuno.server.routes import Server
-from rebuno.server.run import bound, serve
+from rebuno.server.run import Pages, bound, serve
 from rebuno.server.webhooks import AllowList
 
 TOKEN: Final = "a-token-for-operators"
@@ -57,15 +57,17 @@ class Running:
 
 
 @asynccontextmanager
-async def running(db: str = ":memory:", *, tracer: Any = None, **options: Any) -> AsyncIterator[Running]:
-    """A server over a store of its own; `options` are those of `assemble`."""
+async def running(
+    db: str = ":memory:", *, tracer: Any = None, pages: Pages = lambda server: (), **options: Any
+) -> AsyncIterator[Running]:
+    """A server over a store of its own, with these `pages`; `options` are those of `assemble`."""
     store = await open_store(db)
     try:
         server = assemble(store, **{"bearer_token": TOKEN, "settings": QUICK, **options})
         started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         with bound("127.0.0.1", 0) as listening:
             serving = asyncio.create_task(
-                serve(server, listening, grace=2.0, started=started.set_result, tracer=tracer)
+                serve(server, listening, grace=2.0, started=started.set_result, tracer=tracer, pages=pages(server))
             )
             either: set[asyncio.Future[Any]] = {serving, started}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

@@ -56,7 +56,7 @@ def dev(
 
     def started(url: str) -> None:
         where = "forgotten at the end" if db == ":memory:" else f"kept in {logs.without_password(db)}"
-        output.write_text(f"rebuno dev at {url}, {where}; Ctrl-C ends it")
+        output.write_text(f"rebuno dev at {url}, {where}; console at {url}/console; Ctrl-C ends it")
         if host not in ("127.0.0.1", "localhost", "::1"):
             logging.getLogger("rebuno").warning("anyone who reaches %s may do everything", url)
 

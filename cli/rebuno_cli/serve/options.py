@@ -1,7 +1,8 @@
 """The shared options and startup of `rebuno dev` and `rebuno server`."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -207,20 +208,67 @@ def db(default: str) -> Callable[[_Command], _Command]:
     )
 
 
-def serve(config: "Config", started: Callable[[str], None], handler: "logging.Handler", level: int) -> int:
-    """Serves until it is told to stop, its log going to `handler`.
+console_hosts = click.option(
+    "--console-host",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which browsers reach /console, besides the server's addresses; may be given again.",
+)
+console_https = click.option("--console-https", is_flag=True, help="Browsers reach /console by https only.")
+console_proxies = click.option(
+    "--console-proxy",
+    multiple=True,
+    metavar="ADDRESS",
+    help="A reverse proxy that says who a person is, as an address or a network; may be given again.",
+)
+console_header = click.option(
+    "--console-header",
+    default="X-Forwarded-User",
+    show_default=True,
+    metavar="NAME",
+    help="The header in which the proxy does so.",
+)
+console_scopes = click.option(
+    "--console-scope",
+    multiple=True,
+    metavar="SCOPE",
+    help="What these people may do; may be given again. If not given: read, and answer questions.",
+)
+
+
+def serve(
+    config: "Config",
+    started: Callable[[str], None],
+    handler: "logging.Handler",
+    level: int,
+    console: Mapping[str, Any] | None = None,
+) -> int:
+    """Serves until it is told to stop, its log going to `handler`. `console` are the arguments of
+    `rebuno.console.ConsoleSettings.read`.
 
     Raises:
         RebunoError, OSError: as `rebuno.server.run.run`; also where the extra `server` is not installed.
     """
     config.check()
     import asyncio
-    import logging
 
     with needing("server", "a server"):
         import uvloop
 
+        from rebuno.console import ConsoleSettings, mounted
         from rebuno.server.run import run
+
+    settings = ConsoleSettings.read(**(console or {}))
+
+    with logged(handler, level), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run(config, started, lambda server: mounted(server, settings)))
+    return 0
+
+
+@contextmanager
+def logged(handler: "logging.Handler", level: int) -> Iterator[None]:
+    """While the context is open, what is said goes to `handler`."""
+    import logging
 
     root = logging.getLogger()
     root.addHandler(handler)
@@ -229,11 +277,9 @@ def serve(config: "Config", started: Callable[[str], None], handler: "logging.Ha
     for name in ("uvicorn", "httpx2", "httpcore2", "asyncio", "psycopg"):
         logging.getLogger(name).setLevel(max(level, logging.WARNING))
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(run(config, started))
+        yield
     finally:
         root.removeHandler(handler)
-    return 0
 
 
 def seconds_or_none(option: str, duration: str) -> float | None:

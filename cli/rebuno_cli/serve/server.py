@@ -27,6 +27,11 @@ from rebuno_cli.serve import options
 @options.grace
 @options.max_values
 @options.max_digits
+@options.console_hosts
+@options.console_https
+@options.console_proxies
+@options.console_header
+@options.console_scopes
 @click.option(
     "--otel",
     is_flag=True,
@@ -56,12 +61,18 @@ def server(
     grace: float,
     max_values: int,
     max_digits: int,
+    console_host: tuple[str, ...],
+    console_https: bool,
+    console_proxy: tuple[str, ...],
+    console_header: str,
+    console_scope: tuple[str, ...],
     otel: bool,
     log_format: str,
     log_level: str,
 ) -> int:
     """Serve a kernel on a store that replicas share. A store and a bearer token are required; give the token by
-    REBUNO_BEARER_TOKEN, since others can see a command line. The log goes to standard error, as JSON or as text.
+    REBUNO_BEARER_TOKEN, since others can see a command line. People find its
+    console at /console. The log goes to standard error, as JSON or as text.
     """
     from rebuno.kernel import Settings
     from rebuno.model.bounds import Bounds
@@ -98,4 +109,11 @@ def server(
         lambda url: output.write_text(f"rebuno server at {url}"),
         logs.Shown() if log_format == "text" else logs.JsonLines(),
         options.level_of(log_level),
+        {
+            "hosts": console_host,
+            "secure": console_https,
+            "proxies": console_proxy,
+            "header": console_header,
+            "scopes": console_scope,
+        },
     )

@@ -1,0 +1,185 @@
+"""The inbox: open questions, soonest deadline first, with why they are asked; and their answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from rebuno.console.live import stream
+from rebuno.console.visit import ROOT, ConsolePage, Visit, see_other
+from rebuno.errors import APIError, NotFoundError, RebunoError, ValidationError
+from rebuno.journal.records import ApprovalRow, ExecutionRow
+from rebuno.kernel import GrantScope, Panel, session_of
+from rebuno.server.auth import KeyScope
+from rebuno.types import Approval
+
+# Questions on a page, and how many are looked through for those that a bound key may see.
+PAGE: Final = 25
+_MOST: Final = 1_000
+_RATIONALE: Final = 4_000
+_NAMES: Final = {
+    GrantScope.ONCE: "this one call",
+    GrantScope.EXECUTION: "every call of this tool by this rule, for the rest of the run",
+    GrantScope.RULE: "every call that this rule asks about, for the rest of the run",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A question as it is shown: with its run, who must agree, and whether the caller has answered already."""
+
+    approval: Approval
+    args: str
+    execution: ExecutionRow
+    session: str
+    panels: Sequence[Panel]
+    answered: bool
+
+    @property
+    def scopes(self) -> list[tuple[str, str]]:
+        """What a grant may cover, each with its words."""
+        if self.approval.cause == "revoked":
+            return [("once", "go on with what is recorded of this one step")]
+        return [(scope.value, words) for scope, words in _NAMES.items()]
+
+
+async def open_rows(visit: Visit) -> list[ApprovalRow]:
+    """The open questions that the caller may see, soonest deadline first, then oldest."""
+    rows = await visit.serving.approvals(limit=_MOST)
+    if visit.caller.agents:
+        rows = [row for row in rows if visit.sees((await visit.console.store.execution(row.execution_id)).agent_id)]
+    return sorted(rows, key=lambda row: (row.timeout_at or float("inf"), row.created_at))
+
+
+async def card(visit: Visit, row: ApprovalRow) -> Card:
+    """A question with what belongs to it."""
+    approval = await visit.console.operator.approval(row.id)
+    execution = await visit.execution(row.execution_id)
+    panels = await visit.console.operator.panels(row.id)
+    session = await session_of(visit.console.store, execution)
+    answered = any(vote.decided_by == visit.caller.name for vote in row.votes)
+    return Card(approval, approval.raw("args"), execution, session, panels, answered)
+
+
+async def inbox(visit: Visit) -> Response:
+    """The open questions."""
+    return await _inbox(visit)
+
+
+async def _inbox(visit: Visit, *, notices: Sequence[dict[str, Any]] = (), status: int = 200) -> Response:
+    rows = await open_rows(visit)
+    start = visit.number("from") if visit.request.method == "GET" else 0
+    cards = [await card(visit, row) for row in rows[start : start + PAGE]]
+    notices = [*notices, *[await _told(visit, one) for one in visit.query("answered", 4_000).split(",") if one][:PAGE]]
+    values: dict[str, Any] = {
+        "cards": cards,
+        "count": len(rows),
+        "start": start,
+        "more": start + PAGE if len(rows) > start + PAGE else 0,
+        "notices": notices,
+        "may_answer": visit.may(KeyScope.APPROVALS_WRITE),
+        "may_read_runs": visit.may(KeyScope.EXECUTIONS_READ),
+    }
+    return visit.page("_questions.html" if visit.partial else "questions.html", status, **values)
+
+
+async def one(visit: Visit) -> Response:
+    """One question, open or answered."""
+    row = await _row(visit, visit.id)
+    values: dict[str, Any] = {
+        "card": await card(visit, row),
+        "may_answer": visit.may(KeyScope.APPROVALS_WRITE),
+        "may_read_runs": visit.may(KeyScope.EXECUTIONS_READ),
+    }
+    return visit.page("question.html", **values)
+
+
+async def answer(visit: Visit) -> Response:
+    """Takes an answer to one question."""
+    row = await _row(visit, visit.id)
+    try:
+        await _resolve(visit, row.id)
+    except APIError as error:
+        return await _inbox(visit, notices=[_failed(row.id, error)], status=error.status_code)
+    return see_other(f"{ROOT}/questions?answered={quote(row.id)}")
+
+
+async def answer_several(visit: Visit) -> Response:
+    """Takes the same answer to several questions."""
+    ids = list(dict.fromkeys(visit.fields.get("question", [])))[:_MOST]
+    if not ids:
+        raise ValidationError("no question was chosen")
+    notices: list[dict[str, Any]] = []
+    done: list[str] = []
+    for id in ids:
+        try:
+            row = await _row(visit, id)
+            await _resolve(visit, row.id)
+            done.append(row.id)
+        except APIError as error:
+            notices.append(_failed(id, error))
+    if notices:
+        told = [await _told(visit, id) for id in done]
+        return await _inbox(visit, notices=[*told, *notices], status=409)
+    return see_other(f"{ROOT}/questions?answered={','.join(map(quote, done[:PAGE]))}")
+
+
+async def live(visit: Visit) -> Response:
+    """Tells a page when questions come, or are answered."""
+
+    async def state() -> object:
+        return [(row.id, len(row.votes)) for row in await open_rows(visit)]
+
+    return stream(visit, state)
+
+
+async def _row(visit: Visit, id: str) -> ApprovalRow:
+    if not id.isascii() or not 0 < len(id) <= 100 or "\0" in id:
+        raise NotFoundError("there is no such question")
+    row = await visit.serving.approval(id)
+    await visit.execution(row.execution_id)
+    return row
+
+
+async def _resolve(visit: Visit, approval_id: str) -> None:
+    word, rationale = visit.field("answer"), visit.field("rationale")
+    if word not in ("grant", "deny"):
+        raise ValidationError("an answer is `grant` or `deny`")
+    if len(rationale) > _RATIONALE:
+        raise ValidationError(f"the reason has more than {_RATIONALE:,} characters")
+    person = visit.field("person") if visit.names_person else ""
+    await visit.serving.resolve(
+        approval_id,
+        granted=word == "grant",
+        decided_by=person or visit.caller.name,
+        asserted_by=visit.caller.name,
+        rationale=rationale,
+        scope=visit.field("scope") or "once" if word == "grant" else "once",
+    )
+
+
+async def _told(visit: Visit, id: str) -> dict[str, Any]:
+    """What became of a question, as the store has it: an address says nothing by itself."""
+    try:
+        row = await _row(visit, id)
+    except RebunoError as error:
+        return _failed(id, error)
+    step = await visit.console.store.step(row.step_id)
+    return {"ok": True, "id": row.id, "status": row.status, "target": step.target, "votes": len(row.votes)}
+
+
+def _failed(id: str, error: RebunoError) -> dict[str, Any]:
+    return {"ok": False, "id": id, "message": str(error)}
+
+
+_READ: Final = (KeyScope.APPROVALS_READ,)
+_WRITE: Final = (KeyScope.APPROVALS_READ, KeyScope.APPROVALS_WRITE)
+PAGES: Final = (
+    ConsolePage("GET", f"{ROOT}/questions", inbox, _READ),
+    ConsolePage("POST", f"{ROOT}/questions", answer_several, _WRITE),
+    ConsolePage("GET", f"{ROOT}/questions/{{id}}", one, _READ),
+    ConsolePage("POST", f"{ROOT}/questions/{{id}}", answer, _WRITE),
+    ConsolePage("GET", f"{ROOT}/live/questions", live, _READ),
+)
