@@ -112,6 +112,7 @@ MARKED: Final = {
         "cli/test_golden.py",
         "cli/test_policy_test.py",
         "cli/test_verify.py",
+        "console/test_commands.py",
         "docs/test_facets.py",
         "docs/test_llm.py",
         "docs/test_pages.py",

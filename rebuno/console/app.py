@@ -61,7 +61,7 @@ def _route(console: Console, page: ConsolePage) -> Route:
             host = guards.check_host(request, console.settings)
             known = await entrance.known(console, request)
             if known is None:
-                return _guarded(_to_sign_in(request))
+                return _guarded(_to_sign_in(request) if console.door is None else entrance.closed())
             caller, session, fresh = known
             visit = Visit(console, request, caller, session)
             if page.method == "POST":

@@ -91,8 +91,13 @@ def remember(console: Console, request: Request, answer: Response, session: Cons
 def _form(console: Console, destination: str, message: str = "", status: int = 200) -> Response:
     values = {"root": ROOT, "tabs": [], "here": "", "next": destination, "message": message}
     if console.door is not None:
-        return HTMLResponse(render("closed.html", values), 403)
+        return closed()
     return HTMLResponse(render("sign_in.html", values), status)
+
+
+def closed() -> Response:
+    """The page for a browser that has not come by the link."""
+    return HTMLResponse(render("closed.html", {"root": ROOT, "tabs": [], "here": ""}), 403)
 
 
 async def sign_in_page(console: Console, request: Request) -> Response:

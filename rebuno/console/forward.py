@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from rebuno.console import guards
-from rebuno.console.entrance import cookie_name
+from rebuno.console.entrance import closed, cookie_name
 from rebuno.console.local import LOOPBACK, entered, until_stopped
 from rebuno.console.pages import render
 from rebuno.console.sessions import LIFETIME, OneTimeLink, SessionKind, Sessions
@@ -73,7 +73,7 @@ class ForwardedConsole:
         try:
             host = guards.check_host(request, self._settings)
             if self._sessions.read(request.cookies.get(cookie_name(request), "")) is None:
-                return _guarded(HTMLResponse(_closed(), 403))
+                return _guarded(closed())
             if request.method == "POST":
                 guards.check_origin(request, host)
             return await self._passed_on(request, await _body(request))
@@ -87,10 +87,10 @@ class ForwardedConsole:
         try:
             guards.check_host(request, self._settings)
         except RebunoError:
-            return _guarded(HTMLResponse(_closed(), 403))
+            return _guarded(closed())
         known = self._sessions.read(request.cookies.get(cookie_name(request), ""))
         if known is None and not self.door.opens(request.query_params.get("link", "")):
-            return _guarded(HTMLResponse(_closed(), 403))
+            return _guarded(closed())
         answer = RedirectResponse(ROOT, 303)
         if known is None:
             sealed = self._sessions.sealed(self._sessions.begin(SessionKind.LOGIN, ""))
@@ -166,10 +166,6 @@ async def forwarded(url: str, key: str, *, port: int, secret: bytes, started: Ca
             await until_stopped(application, listening, console.closing, lambda at: started(entered(at, console.door)))
         finally:
             await console.close()
-
-
-def _closed() -> str:
-    return render("closed.html", {"root": ROOT, "tabs": [], "here": ""})
 
 
 def _guarded(answer: Response) -> Response:

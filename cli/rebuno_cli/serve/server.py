@@ -71,8 +71,8 @@ def server(
     log_level: str,
 ) -> int:
     """Serve a kernel on a store that replicas share. A store and a bearer token are required; give the token by
-    REBUNO_BEARER_TOKEN, since others can see a command line. People find its
-    console at /console. The log goes to standard error, as JSON or as text.
+    REBUNO_BEARER_TOKEN, since others can see a command line. People find its console at /console.
+    The log goes to standard error, as JSON or as text.
     """
     from rebuno.kernel import Settings
     from rebuno.model.bounds import Bounds
