@@ -1,6 +1,7 @@
 """A call that an approver changes: it is judged as if the agent had submitted it so, and runs in the place of the
 first."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -361,6 +362,28 @@ def test_an_edit_that_is_overtaken_gives_the_amount_back(play: Play, monkeypatch
         monkeypatch.setattr(lifecycle_edits, "swap", overtaken)
         with pytest.raises(ConflictError, match="granted by ben already"):
             await b.answer(approval_id, granted=True, edit={"amount": 10})
+        assert await taken(b) == [("40", 1)]
+
+    play(scenario)
+
+
+def test_an_edit_that_is_cut_off_leaves_no_amount_uncounted(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its caller is gone between the limits and the journal: who grants the call as it was takes what that takes."""
+
+    async def scenario(b: Bench) -> None:
+        approval_id = await ask(b, compile_text(POT), {"amount": 40, "to": "x"})
+        swap = lifecycle_edits.swap
+
+        async def cut_off(*given: Any) -> Any:
+            await swap(*given)
+            raise asyncio.CancelledError
+
+        monkeypatch.setattr(lifecycle_edits, "swap", cut_off)
+        with pytest.raises(asyncio.CancelledError):
+            await b.answer(approval_id, granted=True, edit={"amount": 10})
+        monkeypatch.setattr(lifecycle_edits, "swap", swap)
+        assert (await b.store.approval(approval_id)).status == "pending"
+        assert (await b.answer(approval_id, granted=True)).edited == ""
         assert await taken(b) == [("40", 1)]
 
     play(scenario)

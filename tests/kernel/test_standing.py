@@ -250,6 +250,21 @@ def test_a_rule_that_says_how_long_a_grant_holds_says_it_of_this_one(judge: Play
     judge(several)
 
 
+def test_a_limit_that_is_used_up_asks_each_time(judge: Play) -> None:
+    """Nobody lets steps past a limit before they are there."""
+    text = (
+        "bundle b\nlimit daily = 100 of args.amount per 24h for all agents together\n"
+        'rule pay { allow tool "pay" limit daily else require approval }\nrule look { allow tool "look" }\n'
+    )
+
+    async def scenario(b: Bench) -> None:
+        policy = compile_text(text)
+        await stand(b, await ask(b, policy, {"amount": 101}))
+        assert await comes_to(b, policy, {"amount": 101}) is AnswerKind.BLOCKED
+
+    judge(scenario)
+
+
 def test_a_damaged_row_covers_nothing(judge: Play) -> None:
     """Doubt asks a person."""
 

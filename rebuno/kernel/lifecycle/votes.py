@@ -1,6 +1,7 @@
 """The answers of people to questions about steps: votes are counted, the first answer that decides is the only one, and
 wakes what waited only for it; what nobody answers in time expires."""
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -140,6 +141,10 @@ async def resolve(
         await transact.transact(one_try)
     except Terminated:
         raise ConflictError(f"the execution of the approval `{approval_id}` has ended") from None
+    except asyncio.CancelledError:
+        # What was written may be committed yet; where it is not, the next grant takes what it must.
+        swapped.clear()
+        raise
     finally:
         for execution, step, call in swapped[-1:]:
             await edits.take_back(store, execution, step, call)
