@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         APIError,
         Blocked,
         BundleError,
+        CheckpointUnavailable,
         ConflictError,
         DuplicateTool,
         ExecutionExpired,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from rebuno.sdk.http_client import RebunoTransport, http_client
     from rebuno.sdk.previous import previous
     from rebuno.sdk.refusals import raise_for_refusal
+    from rebuno.sdk.resources import CheckpointPolicy, resource
     from rebuno.sdk.step import step
     from rebuno.sdk.subagent import subagent
     from rebuno.sdk.tool import tool, wrap_tool
@@ -73,7 +75,9 @@ _HOMES = {
     "execution": "rebuno.sdk.execution",
     "http_client": "rebuno.sdk.http_client",
     "previous": "rebuno.sdk.previous",
+    "CheckpointPolicy": "rebuno.sdk.resources",
     "raise_for_refusal": "rebuno.sdk.refusals",
+    "resource": "rebuno.sdk.resources",
     "run_sync": "rebuno.synchronous",
     "step": "rebuno.sdk.step",
     "subagent": "rebuno.sdk.subagent",
@@ -88,6 +92,8 @@ __all__ = [
     "Approval",
     "Blocked",
     "BundleError",
+    "CheckpointPolicy",
+    "CheckpointUnavailable",
     "Client",
     "ConflictError",
     "DuplicateTool",
@@ -126,6 +132,7 @@ __all__ = [
     "operate",
     "previous",
     "raise_for_refusal",
+    "resource",
     "run_sync",
     "step",
     "subagent",

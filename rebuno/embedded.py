@@ -80,6 +80,7 @@ class _Direct:
         self._attempt = attempt
         self.start = partial(start_step, attempt)
         self.succeed = partial(core.succeed, attempt)
+        self.external = core.external(attempt)
 
     def recorded(self, call_key: CallKey) -> tuple[Any] | Answer | None:
         # At the end of the log there is nothing to replay.
@@ -88,10 +89,8 @@ class _Direct:
     async def submit(self, submission: Submission) -> Answer:
         return await self._core.submit(self._attempt, submission)
 
-    async def fail(
-        self, step_id: str, error: str, *, wait: bool = True, raised: str = "", nothing_done: bool = False
-    ) -> None:
-        await self._core.fail(self._attempt, step_id, error, wait=wait, raised=raised, nothing_done=nothing_done)
+    async def fail(self, step_id: str, error: str, **more: Any) -> None:
+        await self._core.fail(self._attempt, step_id, error, **more)
 
     def release(self, step_id: str) -> None:
         self._core.release(self._attempt, step_id)

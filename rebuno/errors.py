@@ -15,6 +15,7 @@ RebunoError
 ├── RateLimited (reason, rule_id)     a limit is used up; nothing was recorded
 ├── Blocked (step_id, approval_id)    a person must decide first; the attempt ends
 ├── Terminated                        the execution has ended
+├── CheckpointUnavailable             raised by a driver of a resource: the checkpoint is gone
 ├── BundleError (diagnostics)         a bundle with errors gives no policy
 ├── DuplicateTool (name, first, second)  two tools come to one name; a `ValueError` too
 ├── NetworkError                      the kernel cannot be reached
@@ -183,6 +184,10 @@ class Terminated(RebunoError):
 
     def __init__(self, message: str = "the execution has ended") -> None:
         super().__init__(message)
+
+
+class CheckpointUnavailable(RebunoError):
+    """Raised by a resource driver's `create` where the checkpoint is gone."""
 
 
 class BundleError(RebunoError):

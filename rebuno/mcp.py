@@ -11,7 +11,7 @@ from typing import Any, Final
 from rebuno.errors import DuplicateTool, NothingDone, NotJSON, RebunoError, text_of
 from rebuno.model.definition import Definition, define
 from rebuno.model.step import Idempotency
-from rebuno.sdk.context import OutcomeUnknownError
+from rebuno.sdk.body_errors import OutcomeUnknownError
 from rebuno.sdk.origins import brief, server_origin
 from rebuno.sdk.tool import wrapped
 

@@ -11,7 +11,7 @@ from rebuno.gate import Ask, Deny, Recorded, Verdict, text
 from rebuno.mcp import UNANSWERED
 from rebuno.model import identity
 from rebuno.model.definition import Definition, define
-from rebuno.sdk.context import OutcomeUnknownError, recordable
+from rebuno.sdk.body_errors import OutcomeUnknownError, recordable
 
 # A tool that paused the run itself (for a question of its own) comes again: as another call, since it ran in part.
 DEFERRED: Final = {"reason": "deferred", "message": "the tool paused the run"}

@@ -16,7 +16,7 @@ from rebuno.gate import UNSET, Allow, Ask, Deny, Recorded, text
 from rebuno.mcp import MCPToolError, is_answered
 from rebuno.model.definition import Definition
 from rebuno.packaged import needing
-from rebuno.sdk.context import OutcomeUnknownError
+from rebuno.sdk.body_errors import OutcomeUnknownError
 
 with needing("openai-agents", "`rebuno.adapters.openai_agents`"):
     from agents import (

@@ -1,24 +1,18 @@
 """The kernel: one door for every submission, whichever way it came."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
-from typing import TypeVar
 
 from rebuno.errors import LeaseSuperseded, Stale
 from rebuno.journal.records import Commit, ExecutionRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events, submit
 from rebuno.kernel.core.attempt import Attempt
-from rebuno.kernel.core.transact import transact
 from rebuno.kernel.lifecycle import execution, resources
 from rebuno.model import usage
 from rebuno.model.answer import Answer, Submission
-from rebuno.model.resource import Captured, RegisteredResource, Registration
+from rebuno.model.resource import Captured
 from rebuno.model.step import Idempotency, Kind, StepStatus
 from rebuno.policy import Policy
-
-T = TypeVar("T")
 
 
 class Kernel:
@@ -79,8 +73,14 @@ class Kernel:
         """Identifies, decides, settles one submission; see `submit.submit`."""
         return await submit.submit(attempt, submission, wait=wait)
 
-    async def succeed(self, attempt: Attempt, step_id: str, result: str, value: object) -> None:
-        """Records the result of a body, `result` as canonical JSON text and `value` as what that text reads as."""
+    async def succeed(
+        self, attempt: Attempt, step_id: str, result: str, value: object, *, captured: Captured | None = None
+    ) -> None:
+        """Records the result of a body, `result` as canonical JSON text and `value` as what that text reads as, and the
+        checkpoints that were `captured` after it."""
+        if captured:
+            await self._succeed_captured(attempt, step_id, result, value, captured)
+            return
         row = _succeeded(attempt, step_id, result, value)
         deferred = row.idempotency is Idempotency.SAFE and not self.strict
         committed = attempt.end_body(row, events.succeeded(row), value, deferred=deferred)
@@ -96,68 +96,41 @@ class Kernel:
         wait: bool = True,
         raised: str = "",
         nothing_done: bool = False,
+        captured: Captured | None = None,
     ) -> None:
         """Records that a body failed, `error` as canonical JSON text of an object, what it `raised` as that of what
-        `rebuno.model.raised` tells, and whether it says that nothing was done. With `wait` False the commit is left to
-        happen by itself."""
+        `rebuno.model.raised` tells, whether it says that nothing was done, and the checkpoints that were `captured`
+        after it. With `wait` False the commit is left to happen by itself."""
+        if captured:
+            await self._fail_captured(attempt, step_id, error, captured, raised, nothing_done)
+            return
         row = _failed(attempt, step_id, error, nothing_done)
         deferred = row.idempotency is Idempotency.SAFE and not self.strict
         committed = attempt.end_body(row, events.failed(row, raised), None, deferred=deferred)
         if wait and not deferred:
             await self._heard(attempt, row, committed)
 
-    async def succeed_captured(
-        self, attempt: Attempt, step_id: str, result: str, value: object, captures: Captured
+    async def _succeed_captured(
+        self, attempt: Attempt, step_id: str, result: str, value: object, captured: Captured
     ) -> None:
-        """As `succeed`, with the checkpoints that were made after the body."""
-
         async def one_try() -> None:
             row = _succeeded(attempt, step_id, result, value)
-            await resources.settle(attempt, row, events.succeeded(row), value, captures)
+            await resources.settle(attempt, row, events.succeeded(row), value, captured)
 
-        await self._in_turn(attempt, one_try)
+        await resources.in_turn(attempt, one_try)
 
-    async def fail_captured(
-        self,
-        attempt: Attempt,
-        step_id: str,
-        error: str,
-        captures: Captured,
-        *,
-        raised: str = "",
-        nothing_done: bool = False,
+    async def _fail_captured(
+        self, attempt: Attempt, step_id: str, error: str, captured: Captured, raised: str, nothing_done: bool
     ) -> None:
-        """As `fail`, with the checkpoints that were made after the body."""
-
         async def one_try() -> None:
             row = _failed(attempt, step_id, error, nothing_done)
-            await resources.settle(attempt, row, events.failed(row, raised), None, captures)
+            await resources.settle(attempt, row, events.failed(row, raised), None, captured)
 
-        await self._in_turn(attempt, one_try)
+        await resources.in_turn(attempt, one_try)
 
-    async def register_resource(self, attempt: Attempt, asked: Registration) -> RegisteredResource:
-        """Registers a resource, or finds it registered. `ValidationError`, or `ConflictError` where it is registered
-        with another driver, configuration or reuse."""
-        return await self._in_turn(attempt, partial(resources.register, attempt, asked))
-
-    async def bind_resource(self, attempt: Attempt, key: str, binding: str) -> None:
-        """Notes what a resource is bound to, canonical JSON. `ValidationError`, `NotFoundError`, or `ConflictError`
-        where it is bound otherwise."""
-        await self._in_turn(attempt, partial(resources.bind, attempt, key, binding))
-
-    async def publish_checkpoints(self, attempt: Attempt, captures: Captured) -> None:
-        """Adds checkpoints that cover the newest event; what is refused is recorded so."""
-        await self._in_turn(attempt, partial(resources.publish, attempt, captures))
-
-    async def _in_turn(self, attempt: Attempt, one_try: Callable[[], Awaitable[T]]) -> T:
-        """What a try comes to, once nobody has written between what it read and what it wrote."""
-
-        async def current(_: int) -> T:
-            await attempt.current()
-            attempt.check()
-            return await one_try()
-
-        return await transact(current)
+    def external(self, attempt: Attempt) -> resources.AttemptResources:
+        """The resources of an attempt in this process."""
+        return resources.AttemptResources(attempt)
 
     def release(self, attempt: Attempt, step_id: str) -> None:
         """A body ended and says nothing about its step, which stays started."""

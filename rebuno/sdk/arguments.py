@@ -1,5 +1,6 @@
 """Copies a step's arguments at the call: the policy, the journal and the body get the same values."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Final
 
@@ -30,3 +31,11 @@ def all_detached(named: dict[str, Any]) -> dict[str, Any]:
     if _FIXED.issuperset(map(type, named.values())):
         return named
     return {name: detached(value) for name, value in named.items()}
+
+
+def keys_of(resources: Sequence[str]) -> tuple[str, ...]:
+    """The keys of resources, as a step declares them. Raises `TypeError` where they are no texts."""
+    keys = () if isinstance(resources, str) else tuple(resources)
+    if isinstance(resources, str) or not all(isinstance(key, str) for key in keys):
+        raise TypeError(f"`resources={resources!r}` is no list of keys")
+    return keys

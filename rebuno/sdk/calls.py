@@ -15,7 +15,9 @@ from rebuno.model.answer import Answer, Submission
 from rebuno.model.step import Idempotency
 
 if TYPE_CHECKING:
+    from rebuno.model.resource import StepResource
     from rebuno.sdk.context import ExecutionContext
+    from rebuno.sdk.resources import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class StepCall:
         "answer",
         "body",
         "context",
+        "due",
         "ended",
         "left",
         "over",
@@ -57,11 +60,17 @@ class StepCall:
         "scope",
         "submission",
         "task",
+        "turn",
         "waiter",
     )
 
     def __init__(
-        self, submission: Submission, body: Callable[[], Any], scope: BodyScope, waiter: asyncio.Future[Answer]
+        self,
+        submission: Submission,
+        body: Callable[[], Any],
+        scope: BodyScope,
+        waiter: asyncio.Future[Answer],
+        turn: Turn | None = None,
     ) -> None:
         self.submission = submission
         self.body = body
@@ -69,6 +78,11 @@ class StepCall:
         self.rerun: Callable[[dict[str, Any]], Callable[[], Any]] | None = None
         self.scope = scope
         self.waiter = waiter
+        # Its turn, where steps run one at a time, and the checkpoints that are due after it.
+        self.turn = turn
+        self.due: tuple[StepResource, ...] = ()
+        if turn is not None:
+            turn.taken = True
         # What the body sees: the contextvars of the call.
         self.context = contextvars.copy_context()
         self.answer: Answer | None = None

@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 import inspect
-import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -17,21 +16,20 @@ from rebuno.errors import (
     NotJSON,
     PolicyError,
     RateLimited,
-    RebunoError,
     ResultError,
     StoreError,
     Terminated,
     ToolError,
     text_of,
 )
-from rebuno.model import identity, raised
+from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, Submission, Unheard
 from rebuno.model.definition import Definition
 from rebuno.sdk.arguments import all_detached
+from rebuno.sdk.body_errors import BodyError, OutcomeUnknownError, kept_of, recordable
 from rebuno.sdk.calls import BodyScope, EditedStep, StepCall, asked_to_stop, by_name, in_thread, rerun_changed
+from rebuno.sdk.resources import HeldResources, Turn, current_turn
 from rebuno.sdk.transport import ServedTransport, Transport
-
-logger: Final = logging.getLogger("rebuno.agent")
 
 # What ends an attempt says nothing about the step in whose body it surfaced.
 _ENDS_ATTEMPT: Final = (Blocked, Terminated, LeaseSuperseded, StoreError)
@@ -39,25 +37,10 @@ _ENDS_ATTEMPT: Final = (Blocked, Terminated, LeaseSuperseded, StoreError)
 BODY_THREADS: Final = 64
 # After so many recorded answers in a row the event loop gets a turn.
 TURN: Final = 128
-_LONGEST_TEXT: Final = 64 * 1024
-# What is shown of a step's name, in characters.
-_LONGEST_NAME: Final = 200
 # How long a subagent's end may take to reach its parent's step before it is asked for again, in seconds.
 _FIRST_PAUSE: Final = 0.05
 _LAST_PAUSE: Final = 2.0
 _CANCELLED: Final = identity.canonical({"reason": "cancelled", "message": "the body was cancelled"})
-
-
-class OutcomeUnknownError(Exception):
-    """Raised by a body that lost the connection to its service: the effect may have happened."""
-
-
-class BodyError(Exception):
-    """Raised by a body that chooses the recorded form of its failure: `error`, a JSON object."""
-
-    def __init__(self, error: dict[str, Any]) -> None:
-        super().__init__(error.get("message", ""))
-        self.error = error
 
 
 _scope: contextvars.ContextVar[BodyScope | None] = contextvars.ContextVar("rebuno_scope", default=None)
@@ -114,7 +97,9 @@ class ExecutionContext:
         self.blocked = False
         self.edited: tuple[EditedStep, ...] = ()
         self.served = served
-        self._transport = transport
+        # The resources that it has opened; None: none yet.
+        self.external: HeldResources | None = None
+        self.transport = transport
         self._recorded = transport.recorded
         self._executor = executor
         self._loop = asyncio.get_running_loop()
@@ -138,7 +123,10 @@ class ExecutionContext:
     async def run(self, handler: Callable[[], Any]) -> Any:
         """Runs the handler with this context, in a thread if it is not a coroutine function."""
         _scope.set(BodyScope(self))
-        return await self.call(handler)
+        output = await self.call(handler)
+        if self.external is not None and not self.blocked:
+            await self.external.at_end()
+        return output
 
     async def settle(self) -> None:
         """Waits for the pending submissions and for the bodies that they run."""
@@ -163,9 +151,12 @@ class ExecutionContext:
         named: bool = False,
         definition: Definition | None = None,
         rerun: Callable[[dict[str, Any]], Callable[[], Any]] | None = None,
+        resources: tuple[str, ...] = (),
+        turn: Turn | None = None,
     ) -> Any:
         """Submits one effect, and runs `body` if the kernel allows it; with `named` on the arguments by name.
         `definition` is that of the tool. `rerun` gives the body for other arguments, which an approver may write.
+        `resources` are those that the body may change.
 
         Returns what the recorded result reads as, on the first run and on every later one.
 
@@ -179,6 +170,9 @@ class ExecutionContext:
             raise RuntimeError(
                 f"the step `{target}` was submitted from another event loop than its handler's; await it there"
             )
+        if self.external is not None and turn is None and self.external.waits(kind, bool(scope.step_id)):
+            again = partial(self.invoke, kind, target, args, body, idempotency=idempotency, named=named)
+            return await self.external.in_turn(partial(again, definition=definition, rerun=rerun, resources=resources))
         text = identity.canonical(args, "args")
         if self._ending:
             raise Terminated(
@@ -192,14 +186,14 @@ class ExecutionContext:
                 await asyncio.sleep(0)
             return recorded[0] if isinstance(recorded, tuple) else await _read(target, recorded)
         edits = named or rerun is not None
-        submission = Submission(kind, target, text, idempotency, scope.step_id, definition, edits=edits)
-        call = StepCall(submission, body, scope, self._loop.create_future())
+        submission = Submission(kind, target, text, idempotency, scope.step_id, definition, resources, edits)
+        call = StepCall(submission, body, scope, self._loop.create_future(), turn)
         if named:
             # What was judged is what the body gets, whatever the caller makes of its values meanwhile.
             call.body, call.rerun = partial(body, **all_detached(args)), partial(by_name, body)
         else:
             call.rerun = rerun
-        if self._starting or not self._transport.start(submission, partial(self._on_answer, call)):
+        if self._starting or not self.transport.start(submission, partial(self._on_answer, call)):
             self._submit(call)
         self._under_way.add(call)
         try:
@@ -228,7 +222,7 @@ class ExecutionContext:
         elif call.over:
             # The caller is gone before it heard the answer: no body runs, the step stays started with no outcome.
             if isinstance(said, Answer):
-                self._transport.release(said.step_id)
+                self.transport.release(said.step_id)
         elif said is None:
             self._submit(call)
         elif isinstance(said, Answer):
@@ -252,6 +246,8 @@ class ExecutionContext:
         call.over = True
         self._under_way.discard(call)
         self._starting.discard(call)
+        if call.turn is not None:
+            call.turn.leave()
         self._stirred.set()
         if call.ended is not None and not call.ended.done():
             call.ended.set_result(None)
@@ -260,7 +256,7 @@ class ExecutionContext:
         """Handles a caller cancelled before the body began: the body never runs, the step ends as cancelled."""
         if answer is None or answer.kind is not AnswerKind.PROCEED:
             if answer is not None:
-                self._transport.release(answer.step_id)
+                self.transport.release(answer.step_id)
             self._end(call)
         else:
             call.task = self._loop.create_task(self._fail_unbegun(call, answer.step_id))
@@ -269,7 +265,7 @@ class ExecutionContext:
         try:
             # What it fails with, the attempt keeps for whatever comes next.
             with suppress(StoreError, LeaseSuperseded, Terminated):
-                await self._transport.fail(step_id, _CANCELLED)
+                await self.transport.fail(step_id, _CANCELLED)
         finally:
             self._end(call)
 
@@ -289,7 +285,7 @@ class ExecutionContext:
                 self._end(call)
         elif not call.over:
             if call.answer is not None:
-                self._transport.release(call.answer.step_id)
+                self.transport.release(call.answer.step_id)
             self._end(call)
             call.waiter.cancel()
 
@@ -304,6 +300,7 @@ class ExecutionContext:
             if answer.args is not None:
                 self._note_edit(call, answer, answer.args)
             if answer.kind is AnswerKind.PROCEED:
+                call.due = tuple(one for one in answer.resources if one.due) if answer.resources else ()
                 answer = await self._body(call, answer.step_id, BodyScope(self, answer.step_id, call.scope))
             elif answer.kind is not AnswerKind.REPLAY:
                 raise self._refused(call.scope, answer)
@@ -336,12 +333,12 @@ class ExecutionContext:
 
     async def _submitted(self, call: StepCall) -> Answer:
         try:
-            return await self._transport.submit(call.submission)
+            return await self.transport.submit(call.submission)
         except Unheard as error:
             if call.once and not self._ending and asked_to_stop():
-                await self._transport.fail(error.step_id, _CANCELLED)
+                await self.transport.fail(error.step_id, _CANCELLED)
             else:
-                self._transport.release(error.step_id)
+                self.transport.release(error.step_id)
             raise
 
     def _refused(self, scope: BodyScope, answer: Answer) -> Exception:
@@ -374,31 +371,32 @@ class ExecutionContext:
                 # Whatever the body made of the refusal inside it is no result.
                 raise Blocked(step_id)
             text = _recorded(value)
+            captured = await self.external.capture(call.due) if call.due and self.external is not None else None
         except _ENDS_ATTEMPT:
-            self._transport.release(step_id)
+            self.transport.release(step_id)
             raise
         except asyncio.CancelledError as error:
             if self._ending:
-                self._transport.release(step_id)
+                self.transport.release(step_id)
                 raise
             if asked_to_stop():
-                await self._transport.fail(step_id, _CANCELLED, wait=call.once)
+                await self.transport.fail(step_id, _CANCELLED, wait=call.once)
                 raise
             # Nobody cancelled this body: it waited for something that was cancelled, and failed like any other.
-            return await self._failed(target, step_id, error)
+            return await self._failed(call, step_id, error)
         except Exception as error:
             if scope.blocked:
-                self._transport.release(step_id)
+                self.transport.release(step_id)
                 raise Blocked(step_id) from error
-            return await self._failed(target, step_id, error)
+            return await self._failed(call, step_id, error)
         try:
-            settled = await self._transport.succeed(step_id, text, identity.reread(text))
+            settled = await self.transport.succeed(step_id, text, identity.reread(text), captured=captured)
         except StoreError as error:
             said = f"{error}; the body of the step `{target}` has run, and how it ended could not be recorded"
             raise type(error)(said, path=error.path) from error
         return settled or Answer(AnswerKind.REPLAY, step_id, result=text)
 
-    async def _failed(self, target: str, step_id: str, error: BaseException) -> Answer:
+    async def _failed(self, call: StepCall, step_id: str, error: BaseException) -> Answer:
         """Records a body's exception, and raises the handler's form of it, now and on every replay. Returns the
         recorded outcome if there is one already."""
         said: dict[str, Any] = {"type": type(error).__name__}
@@ -407,23 +405,13 @@ class ExecutionContext:
         elif isinstance(error, OutcomeUnknownError):
             said["reason"] = "indeterminate"
         said |= {"message": recordable(text_of(error))}
-        recorded = identity.canonical(said)
-        kept, clean = self._kept(target, step_id, error), isinstance(error, NothingDone)
-        settled = await self._transport.fail(step_id, recorded, raised=kept, nothing_done=clean)
+        recorded, target = identity.canonical(said), call.submission.target
+        kept, clean = kept_of(self.id, step_id, target, error), isinstance(error, NothingDone)
+        captured = await self.external.capture(call.due) if call.due and self.external is not None else None
+        settled = await self.transport.fail(step_id, recorded, raised=kept, nothing_done=clean, captured=captured)
         if settled is not None:
             return settled
         raise _failure(identity.parse(recorded), target, step_id) from error
-
-    def _kept(self, target: str, step_id: str, error: BaseException) -> str:
-        """The journal's record of a body's own exception, which is logged too."""
-        if isinstance(error, BodyError | OutcomeUnknownError | NotJSON | RebunoError):
-            return ""
-        where = {"execution_id": self.id, "step_id": step_id}
-        # A handler may deal with what a service says; a mistake of the code's own is told wherever it is caught.
-        level = logging.WARNING if raised.mistaken(error) else logging.INFO
-        name = recordable(target[:_LONGEST_NAME])
-        logger.log(level, "the body of the step `%s` failed", name, exc_info=error, extra=where)
-        return identity.canonical(raised.of(error))
 
     # ------------------------------------------------------------ subagents
 
@@ -439,7 +427,11 @@ class ExecutionContext:
         if scope is None or not scope.step_id:
             raise RuntimeError("only the body of a tool or a step can wait for a subagent")
         self._waiting.add(scope)
-        self._stirred.set()
+        self.stir()
+        # Others may begin subagents of their own meanwhile.
+        turn = current_turn()
+        if turn is not None:
+            turn.leave()
         try:
             pause = _FIRST_PAUSE
             while True:
@@ -456,6 +448,8 @@ class ExecutionContext:
                 pause = min(2 * pause, _LAST_PAUSE)
         finally:
             self._waiting.discard(scope)
+            if turn is not None and not self.settling:
+                await turn.take()
 
     def _all_wait(self) -> bool:
         """Whether every body that is under way waits for its own subagent, or for a body inside it that does."""
@@ -465,16 +459,16 @@ class ExecutionContext:
             while outer is not None and outer.step_id:
                 waiting.add(outer)
                 outer = outer.parent
-        return len(waiting) == len(self._under_way)
+        queued = 0 if self.external is None else self.external.queued
+        return len(waiting) == len(self._under_way) and not queued
+
+    def stir(self) -> None:
+        """Something is no more under way, or waits: whoever waits for that looks again."""
+        self._stirred.set()
 
     def call(self, function: Callable[[], Any]) -> Awaitable[Any]:
         """Calls a function and returns its value. A plain function runs in a thread."""
         return function() if inspect.iscoroutinefunction(function) else in_thread(function, self._executor)
-
-
-def recordable(text: str) -> str:
-    """An exception's text as the journal can store it: no lone surrogates, at most 64 Ki characters."""
-    return text[:_LONGEST_TEXT].encode("utf-8", "replace").decode()
 
 
 def _recorded(value: Any) -> str:

@@ -16,7 +16,7 @@ from rebuno.errors import (
 )
 from rebuno.model import identity, raised
 from rebuno.sdk import refusals
-from rebuno.sdk.context import recordable
+from rebuno.sdk.body_errors import recordable
 
 logger: Final = logging.getLogger("rebuno.agent")
 

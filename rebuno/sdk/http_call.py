@@ -10,7 +10,8 @@ import httpx2
 from rebuno.errors import RebunoError, ToolError
 from rebuno.model.step import Idempotency, Kind
 from rebuno.sdk import context, http_record, http_stream, refusals
-from rebuno.sdk.context import ExecutionContext, OutcomeUnknownError
+from rebuno.sdk.body_errors import OutcomeUnknownError
+from rebuno.sdk.context import ExecutionContext
 
 # Errors after which the provider has not seen the request.
 _NEVER_SENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)

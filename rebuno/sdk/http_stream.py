@@ -11,7 +11,8 @@ import httpx2
 from rebuno.errors import NotJSON, ToolError
 from rebuno.model import identity
 from rebuno.sdk import context, http_record
-from rebuno.sdk.context import BodyError, ExecutionContext
+from rebuno.sdk.body_errors import BodyError
+from rebuno.sdk.context import ExecutionContext
 
 _TOO_LONG: Final = {
     "reason": "too_large",

@@ -8,7 +8,9 @@ from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, CallKey, Submission
 from rebuno.model.definition import Definition
 from rebuno.model.raised import KEY as RAISED
+from rebuno.model.resource import Captured
 from rebuno.sdk.deltas import Deltas
+from rebuno.sdk.http_resources import HTTPResources, captures, with_resources
 from rebuno.sdk.link import DeliveryLink
 
 _TERMINAL = frozenset({"succeeded", "failed", "denied", "cancelled"})
@@ -30,6 +32,7 @@ class HTTPTransport:
         self._turn = asyncio.Lock()
         self._late: set[asyncio.Task[Any]] = set()
         self._deltas = Deltas(self._delta)
+        self.external = HTTPResources(line)
 
     @property
     def url(self) -> str:
@@ -57,6 +60,7 @@ class HTTPTransport:
             idempotency=identity.canonical(submission.idempotency),
             submission=str(self._count),
             **({"parent_step_id": identity.canonical(submission.parent_id)} if submission.parent_id else {}),
+            **({"resources": identity.canonical(list(submission.resources))} if submission.resources else {}),
         )
         async with self._turn:
             more = self._more(submission)
@@ -88,31 +92,40 @@ class HTTPTransport:
         self._described.add(definition.digest)
         return f'{{"digest":"{definition.digest}",{definition.text.removeprefix("{")}'
 
-    async def succeed(self, step_id: str, result: str, value: object) -> Answer | None:
+    async def succeed(
+        self, step_id: str, result: str, value: object, *, captured: Captured | None = None
+    ) -> Answer | None:
         """Reports a result."""
-        return await self._report(step_id, "complete", _object(result=result))
+        return await self._report(step_id, "complete", _object(result=result, **_captures(captured)))
 
     async def fail(
-        self, step_id: str, error: str, *, wait: bool = True, raised: str = "", nothing_done: bool = False
+        self,
+        step_id: str,
+        error: str,
+        *,
+        wait: bool = True,
+        raised: str = "",
+        nothing_done: bool = False,
+        captured: Captured | None = None,
     ) -> Answer | None:
         """Reports a failure. Without `wait` the request is pending on return, and `flush` waits for it."""
         # Within the error, where a kernel that does not look for it takes it too.
         said = f"{error.removesuffix('}')},{identity.canonical(RAISED)}:{raised}}}" if raised else error
-        report = self._fail(step_id, said, nothing_done=nothing_done)
+        report = self._fail(step_id, {"error": said, **_captures(captured)}, nothing_done=nothing_done)
         if wait:
             return await report
         late = asyncio.create_task(report)
         self._late.add(late)
         return None
 
-    async def _fail(self, step_id: str, error: str, *, nothing_done: bool) -> Answer | None:
+    async def _fail(self, step_id: str, said: dict[str, str], *, nothing_done: bool) -> Answer | None:
         if nothing_done:
             try:
-                return await self._report(step_id, "fail", _object(error=error, nothing_done="true"))
+                return await self._report(step_id, "fail", _object(**said, nothing_done="true"))
             except ValidationError:
                 # An earlier kernel takes the error alone.
                 pass
-        return await self._report(step_id, "fail", _object(error=error))
+        return await self._report(step_id, "fail", _object(**said))
 
     def release(self, step_id: str) -> None:
         """Notes the release; the kernel is told when the attempt ends."""
@@ -186,6 +199,11 @@ class HTTPTransport:
         await self.line.send("POST", "fail", body=_object(error=error))
 
 
+def _captures(captured: Captured | None) -> dict[str, str]:
+    found = {} if captured is None else captures(captured)
+    return {name: identity.canonical(several) for name, several in found.items()}
+
+
 def _object(**members: str) -> bytes:
     """A JSON object of JSON texts."""
     return ("{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}").encode()
@@ -199,7 +217,7 @@ def _answer(said: Any) -> Answer:
         case "blocked" if not _text(said, "approval_id") and _text(said, "reason"):
             return Answer(AnswerKind.PARKED, step_id, reason=_text(said, "reason"))
         case _ if decision in set(AnswerKind):
-            return Answer(
+            answer = Answer(
                 AnswerKind(decision),
                 step_id,
                 reason=_text(said, "reason"),
@@ -207,6 +225,7 @@ def _answer(said: Any) -> Answer:
                 approval_id=_text(said, "approval_id"),
                 args=_changed(said),
             )
+            return with_resources(answer, said)
         case _:
             raise RebunoError(f"the kernel answers `{decision}`, which this rebuno does not know; upgrade it")
 

@@ -1,13 +1,13 @@
 """Runs local work as a recorded step, so that it replays identically."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from rebuno.errors import NotJSON
 from rebuno.model.step import Kind
 from rebuno.sdk import context
-from rebuno.sdk.arguments import all_detached
+from rebuno.sdk.arguments import all_detached, keys_of
 
 
 async def step(
@@ -15,6 +15,7 @@ async def step(
     fn: Callable[..., Any],
     args: dict[str, Any] | None = None,
     idempotency: str = "safe_to_retry",
+    resources: Sequence[str] | None = None,
 ) -> Any:
     """Runs `fn(**args)` once and records the result; a resumed execution gets the recorded value.
 
@@ -22,7 +23,7 @@ async def step(
     `fn` may be a plain function (run in a thread) or a coroutine function; its result must be JSON. `name` is the
     step's target in policies; a `local` step that no rule matches is allowed whatever the bundle's default.
     `idempotency` is `safe_to_retry`, or `at_most_once` for local work that must not run again when a crash left its
-    outcome unknown.
+    outcome unknown. `resources` are the keys of the resources that `fn` may change.
 
     Raises:
         RuntimeError: outside an execution.
@@ -45,6 +46,7 @@ async def step(
         partial(fn, **payload),
         idempotency=idempotency,
         rerun=lambda changed: partial(fn, **changed),
+        resources=() if resources is None else keys_of(resources),
     )
 
 

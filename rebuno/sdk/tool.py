@@ -5,14 +5,14 @@ import functools
 import inspect
 import keyword
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, overload
 
 from rebuno.errors import DuplicateTool, NotJSON, PolicyError
 from rebuno.model.definition import Definition, define
 from rebuno.model.step import Idempotency, Kind
 from rebuno.sdk import context
-from rebuno.sdk.arguments import all_detached, detached
+from rebuno.sdk.arguments import all_detached, detached, keys_of
 from rebuno.sdk.context import ExecutionContext
 from rebuno.sdk.origins import Origin, brief, function_origin
 
@@ -30,23 +30,30 @@ _TOOL: Final = Kind.TOOL
 def tool(tool_id: Callable[..., Any], /) -> Callable[..., Any]: ...
 @overload
 def tool(
-    tool_id: str | None = None, *, idempotency: str = "safe_to_retry"
+    tool_id: str | None = None, *, idempotency: str = "safe_to_retry", resources: Sequence[str] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
-def tool(tool_id: Callable[..., Any] | str | None = None, *, idempotency: str = "safe_to_retry") -> Any:
+def tool(
+    tool_id: Callable[..., Any] | str | None = None,
+    *,
+    idempotency: str = "safe_to_retry",
+    resources: Sequence[str] | None = None,
+) -> Any:
     """Registers a function, plain or `async`, as a tool: `@tool`, `@tool()`, `@tool("id")`, `@tool("id",
     idempotency="at_most_once")`.
 
     The tool is called like the function, keeps its signature, and is always awaited. Its arguments are recorded by
     name with defaults filled in; `**extra` arguments stand beside the named ones. A call that policy denies returns
-    `"<id> not allowed. reason: <reason>"`, for the model to read. Otherwise it raises what `step` raises.
+    `"<id> not allowed. reason: <reason>"`, for the model to read. Otherwise it raises what `step` raises. `resources`
+    are the keys of the resources that it may change.
 
     Raises:
         DuplicateTool: another tool has the id. The same function again, as after a reload, is no other tool.
         ValueError: the idempotency is unknown, or the id is registered with another one.
     """
     if callable(tool_id):
-        return _decorate(tool_id, None, idempotency)
-    return lambda function: _decorate(function, tool_id, idempotency)
+        return _decorate(tool_id, None, idempotency, ())
+    keys = () if resources is None else keys_of(resources)
+    return lambda function: _decorate(function, tool_id, idempotency, keys)
 
 
 def wrap_tool(
@@ -58,6 +65,7 @@ def wrap_tool(
     idempotency: str = "safe_to_retry",
     to_result: Callable[[Any], Any] | None = None,
     transform_args: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    resources: Sequence[str] | None = None,
 ) -> Callable[..., Any]:
     """Makes a tool of a callable without named arguments: a framework's tool object, a client's method, anything with a
     JSON schema.
@@ -66,7 +74,8 @@ def wrap_tool(
     `to_result` makes JSON of what it gives. The tool takes keyword arguments only, `transform_args` changes them before
     policy sees them. `description` becomes its docstring, the properties of `args_schema` its signature (optional ones
     with the default None); frameworks that read schemas find it in `__input_schema__`, and the promise in
-    `__idempotency__`. Otherwise the tool behaves as one of `tool`.
+    `__idempotency__`. `resources` are the keys of the resources that it may change. Otherwise the tool behaves as one
+    of `tool`.
 
     Raises:
         DuplicateTool: another tool has the name.
@@ -82,6 +91,7 @@ def wrap_tool(
         idempotency=idempotency,
         to_result=to_result,
         transform_args=transform_args,
+        resources=() if resources is None else keys_of(resources),
     )
 
 
@@ -96,6 +106,7 @@ def wrapped(
     idempotency: str,
     to_result: Callable[[Any], Any] | None,
     transform_args: Callable[[dict[str, Any]], dict[str, Any]] | None,
+    resources: tuple[str, ...] = (),
 ) -> Callable[..., Any]:
     """`wrap_tool` of a tool that comes from `origin`, which describes it so; raises as it does."""
     promise = _register(name, idempotency, origin, definition)
@@ -109,7 +120,7 @@ def wrapped(
             return value if to_result is None else to_result(value)
 
         run = functools.partial(functools.partial, body)
-        return await _submit(execution, name, named, run(named), promise, definition, run)
+        return await _submit(execution, name, named, run(named), promise, definition, run, resources)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = description or None
@@ -118,7 +129,9 @@ def wrapped(
     return call
 
 
-def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: str) -> Callable[..., Any]:
+def _decorate(
+    function: Callable[..., Any], tool_id: str | None, idempotency: str, resources: tuple[str, ...]
+) -> Callable[..., Any]:
     tool_id = getattr(function, "__name__", "") if tool_id is None else tool_id
     signature = inspect.signature(function)
     definition = _defined("", tool_id, inspect.getdoc(function), _parameters(signature))
@@ -138,7 +151,14 @@ def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: st
             if given is not None:
                 try:
                     return await execution.invoke(
-                        _TOOL, tool_id, given, function, idempotency=promise, named=True, definition=definition
+                        _TOOL,
+                        tool_id,
+                        given,
+                        function,
+                        idempotency=promise,
+                        named=True,
+                        definition=definition,
+                        resources=resources,
                     )
                 except PolicyError as refusal:
                     return _refused(tool_id, refusal)
@@ -155,7 +175,7 @@ def _decorate(function: Callable[..., Any], tool_id: str | None, idempotency: st
             named |= more
         body = functools.partial(function, *bound.args, **bound.kwargs)
         rerun = functools.partial(_rebound, signature, extra, function)
-        return await _submit(execution, tool_id, named, body, promise, definition, rerun)
+        return await _submit(execution, tool_id, named, body, promise, definition, rerun, resources)
 
     return call
 
@@ -234,11 +254,11 @@ async def _submit(
     promise: Idempotency,
     definition: Definition | None,
     rerun: Callable[[dict[str, Any]], Callable[[], Any]],
+    resources: tuple[str, ...],
 ) -> Any:
+    more: dict[str, Any] = {"definition": definition, "rerun": rerun, "resources": resources}
     try:
-        return await execution.invoke(
-            _TOOL, tool_id, args, body, idempotency=promise, definition=definition, rerun=rerun
-        )
+        return await execution.invoke(_TOOL, tool_id, args, body, idempotency=promise, **more)
     except PolicyError as refusal:
         return _refused(tool_id, refusal)
 

@@ -13,6 +13,7 @@ from rebuno.journal.records import ExecutionRow, StepRow
 from rebuno.kernel import Attempt, Observer
 from rebuno.model import usage
 from rebuno.model.answer import Answer
+from rebuno.model.resource import Captured
 from rebuno.model.step import Kind, StepStatus
 from rebuno.sdk.transport import Transport
 from rebuno.tracing.attributes import SpanText, capturing, of_execution, of_step
@@ -121,10 +122,13 @@ class _SpannedTransport:
         self.start = transport.start
         self.submit = transport.submit
         self.release = transport.release
+        self.external = transport.external
 
-    async def succeed(self, step_id: str, result: str, value: object) -> Answer | None:
+    async def succeed(
+        self, step_id: str, result: str, value: object, *, captured: Captured | None = None
+    ) -> Answer | None:
         step = self._attempt.steps.get(step_id)
-        other = await self._transport.succeed(step_id, result, value)
+        other = await self._transport.succeed(step_id, result, value, captured=captured)
         if step is not None and other is None:
             ended = step.ended(StepStatus.SUCCEEDED, result=result)
             if ended.kind is Kind.LLM and (used := usage.parse(value)) is not None:
@@ -133,10 +137,19 @@ class _SpannedTransport:
         return other
 
     async def fail(
-        self, step_id: str, error: str, *, wait: bool = True, raised: str = "", nothing_done: bool = False
+        self,
+        step_id: str,
+        error: str,
+        *,
+        wait: bool = True,
+        raised: str = "",
+        nothing_done: bool = False,
+        captured: Captured | None = None,
     ) -> Answer | None:
         step = self._attempt.steps.get(step_id)
-        other = await self._transport.fail(step_id, error, wait=wait, raised=raised, nothing_done=nothing_done)
+        other = await self._transport.fail(
+            step_id, error, wait=wait, raised=raised, nothing_done=nothing_done, captured=captured
+        )
         if step is not None and other is None:
             self._spans.settled(step.ended(StepStatus.FAILED, error=error), self._attempt.execution)
         return other

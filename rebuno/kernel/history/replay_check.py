@@ -16,6 +16,7 @@ from rebuno.kernel.history.archive import Recording
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, CallKey, OnAnswer, Submission
 from rebuno.model.execution import ExecutionStatus
+from rebuno.model.resource import Captured
 from rebuno.model.step import StepStatus
 from rebuno.policy import permissive_policy
 
@@ -126,6 +127,10 @@ class ReplayCheck:
             if event.type == "step.rate_limited":
                 self._limited.setdefault(event.payload.get("step_id"), []).append(event.payload)
 
+    @property
+    def external(self) -> None:
+        """Nothing is opened."""
+
     def recorded(self, call_key: CallKey) -> tuple[Any] | Answer | None:
         """Nothing is answered the short way: every submission is compared."""
         return None
@@ -153,11 +158,18 @@ class ReplayCheck:
         self._waits = True
         return Answer(AnswerKind.BLOCKED, known.step_id, approval_id=known.approval_id)
 
-    async def succeed(self, step_id: str, result: str, value: object) -> None:
+    async def succeed(self, step_id: str, result: str, value: object, *, captured: Captured | None = None) -> None:
         """No body runs."""
 
     async def fail(
-        self, step_id: str, error: str, *, wait: bool = True, raised: str = "", nothing_done: bool = False
+        self,
+        step_id: str,
+        error: str,
+        *,
+        wait: bool = True,
+        raised: str = "",
+        nothing_done: bool = False,
+        captured: Captured | None = None,
     ) -> None:
         """No body runs."""
 

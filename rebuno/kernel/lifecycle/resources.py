@@ -4,15 +4,54 @@ Each function is one try, which rests on the log as the attempt knows it: `Stale
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from rebuno.errors import Stale
 from rebuno.journal.records import NewEvent, StepRow, StepWrite
 from rebuno.journal.resource_records import ResourceChanges
 from rebuno.kernel.core import resources
 from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.transact import transact
 from rebuno.model.resource import Captured, RegisteredResource, Registration
+
+T = TypeVar("T")
+
+
+async def in_turn(attempt: Attempt, one_try: Callable[[], Awaitable[T]]) -> T:
+    """What a try of an attempt in this process comes to, once nobody has written between what it read and what it
+    wrote. Raises as `Attempt.check`, and what the try does."""
+
+    async def current(_: int) -> T:
+        await attempt.current()
+        attempt.check()
+        return await one_try()
+
+    return await transact(current)
+
+
+class AttemptResources:
+    """The resources of one attempt in this process. Every method may raise `LeaseSuperseded`, `Terminated` and a
+    `StoreError`."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+
+    async def register(self, asked: Registration) -> RegisteredResource:
+        """Registers a resource, or finds it registered. `ValidationError`, or `ConflictError` where it is registered
+        with another driver, configuration or reuse."""
+        return await in_turn(self._attempt, partial(register, self._attempt, asked))
+
+    async def bind(self, key: str, binding: str) -> None:
+        """Notes what a resource is bound to, canonical JSON. `ValidationError`, `NotFoundError`, or `ConflictError`
+        where it is bound otherwise."""
+        await in_turn(self._attempt, partial(bind, self._attempt, key, binding))
+
+    async def publish(self, captured: Captured) -> None:
+        """Adds checkpoints that cover the newest event; what is refused is recorded so."""
+        await in_turn(self._attempt, partial(publish, self._attempt, captured))
 
 
 async def register(attempt: Attempt, asked: Registration) -> RegisteredResource:
