@@ -237,7 +237,7 @@ async def test_a_driver_that_fails(tmp_path: Path) -> None:
     async with opened(tmp_path) as kernel:
         for kind, why in (
             ("Broken", "the disk is full"),
-            ("Odd", "the reference of a checkpoint is text, not of type dict"),
+            ("Odd", "a checkpoint's reference is text, not of type dict"),
         ):
             done = await kernel.run(handler, kind, id=kind)
             assert done.output == "acted"
