@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         CheckedHistory,
         Event,
         Execution,
+        ForkPoints,
         NewApiKey,
         StandingGrant,
         Step,
@@ -104,6 +105,10 @@ class Backend(Protocol):
         """A new execution that begins where this one stood at its event `at_seq` (None: the newest), under the caller's
         own id `key`, in a new `session`, under the policy that its source began under, for so many seconds (None: as
         long as it takes)."""
+        ...
+
+    async def fork_points(self, ref: str) -> "ForkPoints":
+        """Its newest event, its resources and their checkpoints."""
         ...
 
     async def retry(self, ref: str, *, key: str | None, keep_policy: bool, deadline: float | None) -> "Execution":

@@ -10,7 +10,18 @@ from rebuno import types
 from rebuno.errors import ForbiddenError, NotFoundError, ValidationError
 from rebuno.kernel import Panel, Recording, Timeline, compose_timeline, read_recording, recording_lines
 from rebuno.sdk.client import Client
-from rebuno.types import Approval, CheckedHistory, Event, Execution, StandingGrant, Step, Stop, SweptStore, UsedLimit
+from rebuno.types import (
+    Approval,
+    CheckedHistory,
+    Event,
+    Execution,
+    ForkPoints,
+    StandingGrant,
+    Step,
+    Stop,
+    SweptStore,
+    UsedLimit,
+)
 from rebuno_cli import from_log
 from rebuno_cli.ids import beginning, only
 
@@ -146,6 +157,9 @@ class HttpBackend:
             found.id, at_seq=at, session=session, keep_policy=keep_policy, deadline_seconds=deadline
         )
         return from_log.execution(made, ())
+
+    async def fork_points(self, ref: str) -> ForkPoints:
+        return await self._client.fork_points((await self._find(ref)).id)
 
     async def retry(self, ref: str, *, key: str | None, keep_policy: bool, deadline: float | None) -> Execution:
         if key is not None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         CheckedHistory,
         Event,
         Execution,
+        ForkPoints,
         StandingGrant,
         Step,
         Stop,
@@ -140,7 +141,10 @@ class StoreBackend:
             keep_policy=keep_policy,
             deadline=deadline,
         )
-        return await self._operator.shown(made)
+        return await self._serving.with_restoration(await self._operator.shown(made))
+
+    async def fork_points(self, ref: str) -> "ForkPoints":
+        return await self._operator.fork_points(ref)
 
     async def retry(self, ref: str, *, key: str | None, keep_policy: bool, deadline: float | None) -> "Execution":
         return await self._operator.retry(ref, key=key, keep_policy=keep_policy, deadline=deadline)

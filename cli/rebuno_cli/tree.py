@@ -48,6 +48,7 @@ _NOUNS: Final = {
             "say": "say:say",
             "cancel": "cancel:cancel",
             "fork": "fork:fork",
+            "fork-points": "fork_points:fork_points",
             "retry": "fork:retry",
             "sweep": "sweep:sweep",
         },

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.history.replay_check import ReplayCheck, Replayed, SeenStep
     from rebuno.kernel.history.replay_check import completed as ended_with_output
     from rebuno.kernel.history.replay_check import failed as ended_with_failure
+    from rebuno.kernel.history.resource_views import ResourceView
     from rebuno.kernel.history.rule_stats import RuleStats
     from rebuno.kernel.history.timeline import ApprovalView, AttemptView, StepOutcome, StepView, Timeline, TurnView
     from rebuno.kernel.history.timeline import compose as compose_timeline
@@ -91,6 +92,7 @@ _HOMES: Final = {
     "Replayed": ("history.replay_check", "Replayed"),
     "ReportAnswer": ("served.report", "ReportAnswer"),
     "ReportOutcome": ("served.report", "ReportOutcome"),
+    "ResourceView": ("history.resource_views", "ResourceView"),
     "RuleStats": ("history.rule_stats", "RuleStats"),
     "SeenStep": ("history.replay_check", "SeenStep"),
     "Send": ("served.dispatcher", "Send"),
@@ -170,6 +172,7 @@ __all__ = [
     "Replayed",
     "ReportAnswer",
     "ReportOutcome",
+    "ResourceView",
     "RuleStats",
     "SeenStep",
     "Send",

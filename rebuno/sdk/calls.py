@@ -81,8 +81,6 @@ class StepCall:
         # Its turn, where steps run one at a time, and the checkpoints that are due after it.
         self.turn = turn
         self.due: tuple[StepResource, ...] = ()
-        if turn is not None:
-            turn.taken = True
         # What the body sees: the contextvars of the call.
         self.context = contextvars.copy_context()
         self.answer: Answer | None = None

@@ -196,6 +196,8 @@ class ExecutionContext:
         if self._starting or not self.transport.start(submission, partial(self._on_answer, call)):
             self._submit(call)
         self._under_way.add(call)
+        if turn is not None:
+            turn.taken = True
         try:
             answer = await call.waiter
         except asyncio.CancelledError:

@@ -205,7 +205,7 @@ async def test_a_step_that_is_cancelled_lets_the_next_one_begin(tmp_path: Path) 
             await asyncio.gather(first, second, return_exceptions=True)
         with pytest.raises(rebuno.ToolError):
             await rebuno.step("fails", fails, resources=["files"])
-        return await rebuno.step("ends", lambda: "ended", resources=["files"])
+        return str(await rebuno.step("ends", lambda: "ended", resources=["files"]))
 
     async with opened(tmp_path) as kernel:
         done = await asyncio.wait_for(kernel.run(handler, id="run"), 60)
@@ -232,7 +232,7 @@ async def test_a_driver_that_fails(tmp_path: Path) -> None:
     async def handler(kind: Any) -> str:
         driver = {"Broken": Broken, "Odd": Odd, "Gone": Gone}[kind](tmp_path / "at")
         await rebuno.resource("files", driver=driver, checkpoints=rebuno.CheckpointPolicy())
-        return await rebuno.step("act", lambda: "acted", resources=["files"])
+        return str(await rebuno.step("act", lambda: "acted", resources=["files"]))
 
     async with opened(tmp_path) as kernel:
         for kind, why in (
@@ -289,11 +289,13 @@ async def test_what_resource_refuses(tmp_path: Path) -> None:
             await rebuno.step("act", lambda: None, resources=["other"])
         with pytest.raises(TypeError):
             await rebuno.step("act", lambda: None, resources="files")
+        # What is refused has had its turn.
+        await rebuno.step("act", lambda: None, resources=["files"])
         with pytest.raises(ValueError, match="every_steps"):
             rebuno.CheckpointPolicy(every_steps=0)
 
     async with opened(tmp_path) as kernel:
-        done = await kernel.run(handler, id="run")
+        done = await asyncio.wait_for(kernel.run(handler, id="run"), 60)
         assert done.status == "completed", done.failure_reason
         assert list((await kernel.operator.fork_points("run")).resources) == ["unbound", "files"]
     with pytest.raises(RuntimeError):
@@ -311,7 +313,7 @@ async def test_another_driver_under_the_same_key(tmp_path: Path) -> None:
             await rebuno.resource("files", driver=driver)
         except rebuno.ConflictError:
             return "conflict"
-        return await pay_first()
+        return str(await pay_first())
 
     @rebuno.tool("pay")
     async def pay_first() -> str:

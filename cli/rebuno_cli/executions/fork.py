@@ -86,9 +86,11 @@ def _after(deadline: str | None) -> float | None:
 
 
 def _show(made: "Execution", as_json: bool) -> None:
+    from rebuno_cli.render.resources import restored
     from rebuno_cli.render.show import show
 
     said = [f"execution {made.id} forked from {made.forked_from} at event {made.fork_seq}"]
     if made.served is False:
         said.append("run its handler with that id to go on")
+    said += restored(made.restoration)
     show(as_json, lambda: made.model_dump(mode="json"), lambda: said)

@@ -20,7 +20,7 @@ from rebuno.kernel import (
 )
 from rebuno.model.step import Kind
 from rebuno.types import Execution, Failure
-from rebuno_cli.render import outcomes
+from rebuno_cli.render import outcomes, resources
 from rebuno_cli.render.escape import escape, spelled, stored
 from rebuno_cli.render.layout import hanging
 from rebuno_cli.render.records import STATUS_STYLE, span, stamp
@@ -63,6 +63,7 @@ def story(told: Timeline) -> Iterator[RenderableType]:
     yield head
     yield from _apart(execution)
     yield from _said(told.turns)
+    yield from resources.story(told.resources)
     early = [step for step in told.steps if not any(step.submitted == run.number for run in told.runs)]
     if early:
         yield Text()

@@ -14,6 +14,7 @@ from rebuno.kernel.core.origins import workdir_of
 from rebuno.kernel.core.quorum import granters
 from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep, Refusals, counted
 from rebuno.kernel.history.divergence import Divergence, divergence_of
+from rebuno.kernel.history.resource_views import ResourceStory, ResourceView
 from rebuno.model import identity
 from rebuno.model.clock import from_rfc3339
 from rebuno.model.dataclass import dataclass
@@ -215,10 +216,12 @@ class Timeline:
     kept_out: tuple[RateLimitedStep, ...] = ()
     raised: dict[str, Any] | None = None
     turns: tuple[TurnView, ...] = ()
+    resources: tuple[ResourceView, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """`{"execution_id", "agent_id", "idempotency_key", "status", "failure_reason", "pinned", "forked_from",
-        "fork_seq", "attempts": […], "steps": […], "rate_limited": […], "failure", "turns": […]}`."""
+        "fork_seq", "attempts": […], "steps": […], "rate_limited": […], "failure", "turns": […],
+        "resources": […]}`."""
         execution = self.execution
         return {
             "execution_id": execution.id,
@@ -234,6 +237,7 @@ class Timeline:
             "rate_limited": [one.to_json() for one in self.kept_out],
             "failure": self.raised,
             "turns": [turn.to_json() for turn in self.turns],
+            "resources": [one.to_json() for one in self.resources],
         }
 
 
@@ -276,8 +280,10 @@ def compose(
     """The story that these tell; `events` and `steps` in the order of the log. `alive` says that the process of
     the newest attempt lives."""
     log = _Log()
+    external = ResourceStory()
     for event in events:
         log.read(event)
+        external.read(event)
     rows = {step.step_id: step for step in steps}
     if not alive:
         log.cut_off()
@@ -332,7 +338,8 @@ def compose(
     outermost = tuple(told(row) for row in inside.get("", ()))
     texts = {turn.number: turn.text for turn in execution.turns or ()}
     turns = tuple(replace(turn, text=texts.get(turn.number)) for turn in log.turns)
-    return Timeline(execution, tuple(log.runs.values()), outermost, log.refusals.told(), log.raised, turns)
+    runs, kept_out = tuple(log.runs.values()), log.refusals.told()
+    return Timeline(execution, runs, outermost, kept_out, log.raised, turns, external.told())
 
 
 def _asked(a: Approval) -> ApprovalView:
