@@ -17,7 +17,7 @@ from rebuno.model.step import Idempotency
 if TYPE_CHECKING:
     from rebuno.model.resource import StepResource
     from rebuno.sdk.context import ExecutionContext
-    from rebuno.sdk.resources import Turn
+    from rebuno.sdk.resources import StepTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class StepCall:
         body: Callable[[], Any],
         scope: BodyScope,
         waiter: asyncio.Future[Answer],
-        turn: Turn | None = None,
+        turn: StepTurn | None = None,
     ) -> None:
         self.submission = submission
         self.body = body

@@ -28,7 +28,7 @@ from rebuno.model.definition import Definition
 from rebuno.sdk.arguments import all_detached
 from rebuno.sdk.body_errors import BodyError, OutcomeUnknownError, kept_of, recordable
 from rebuno.sdk.calls import BodyScope, EditedStep, StepCall, asked_to_stop, by_name, in_thread, rerun_changed
-from rebuno.sdk.resources import HeldResources, Turn, current_turn
+from rebuno.sdk.resources import HeldResources, StepTurn, current_turn
 from rebuno.sdk.transport import ServedTransport, Transport
 
 # What ends an attempt says nothing about the step in whose body it surfaced.
@@ -152,7 +152,7 @@ class ExecutionContext:
         definition: Definition | None = None,
         rerun: Callable[[dict[str, Any]], Callable[[], Any]] | None = None,
         resources: tuple[str, ...] = (),
-        turn: Turn | None = None,
+        turn: StepTurn | None = None,
     ) -> Any:
         """Submits one effect, and runs `body` if the kernel allows it; with `named` on the arguments by name.
         `definition` is that of the tool. `rerun` gives the body for other arguments, which an approver may write.
@@ -465,7 +465,7 @@ class ExecutionContext:
         return len(waiting) == len(self._under_way) and not queued
 
     def stir(self) -> None:
-        """Something is no more under way, or waits: whoever waits for that looks again."""
+        """Something is no more under way, or waits: all who wait for that look again."""
         self._stirred.set()
 
     def call(self, function: Callable[[], Any]) -> Awaitable[Any]:

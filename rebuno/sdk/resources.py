@@ -36,7 +36,7 @@ _LONGEST: Final = 1000
 
 
 @runtime_checkable
-class Driver(Protocol):
+class ResourceDriver(Protocol):
     """Opens a resource. Each method is a plain function, which runs in a thread, or a coroutine function.
 
     `driver_id` names the driver and the form of its bindings and references. It may have `configuration`, JSON that
@@ -73,7 +73,7 @@ class CheckpointPolicy:
             raise ValueError(f"`every_steps={self.every_steps!r}` is no number from 1 on")
 
 
-async def resource(key: str, *, driver: Driver, checkpoints: CheckpointPolicy | None = None) -> Any:
+async def resource(key: str, *, driver: ResourceDriver, checkpoints: CheckpointPolicy | None = None) -> Any:
     """Registers a resource under its key and returns the driver's handle: opened where the execution, or the one before
     in its session, has it already, else created, in a fork with the checkpoint that fits.
 
@@ -119,7 +119,7 @@ class HeldResource:
 
 
 @dataclass(slots=True)
-class Turn:
+class StepTurn:
     """One step's turn among those that run one at a time."""
 
     lock: asyncio.Lock
@@ -139,10 +139,10 @@ class Turn:
             self.lock.release()
 
 
-_turn: ContextVar[Turn | None] = ContextVar("rebuno_turn", default=None)
+_turn: ContextVar[StepTurn | None] = ContextVar("rebuno_turn", default=None)
 
 
-def current_turn() -> Turn | None:
+def current_turn() -> StepTurn | None:
     """The turn of the step in whose body this runs, if it has one."""
     return _turn.get()
 
@@ -164,7 +164,7 @@ class HeldResources:
 
     async def in_turn(self, submit: Callable[..., Awaitable[T]]) -> T:
         """What a submission comes to that is told its turn, once the steps before it have ended."""
-        turn = Turn(self._lock)
+        turn = StepTurn(self._lock)
         self.queued += 1
         try:
             await turn.take()
@@ -180,7 +180,7 @@ class HeldResources:
             if not turn.taken:
                 turn.leave()
 
-    async def open(self, key: str, driver: Driver, checkpoints: CheckpointPolicy | None) -> Any:
+    async def open(self, key: str, driver: ResourceDriver, checkpoints: CheckpointPolicy | None) -> Any:
         """As `resource`."""
         async with self._lock:
             if key in self._held:
@@ -248,7 +248,7 @@ class HeldResources:
         return self._context.call(partial(function, *args))
 
 
-def _registration(key: str, driver: Driver, checkpoints: CheckpointPolicy | None) -> Registration:
+def _registration(key: str, driver: ResourceDriver, checkpoints: CheckpointPolicy | None) -> Registration:
     name = getattr(driver, "driver_id", None)
     if not isinstance(name, str) or not name:
         raise ValueError(f"the driver of the resource `{key}` has no `driver_id`")

@@ -51,7 +51,8 @@ async def drafting(root: str, words: list[str], go: str) -> dict[str, Any]:
     file that lets it go, and the word `fail` fails."""
     folder = await rebuno.resource("draft", driver=Drafts(root), checkpoints=rebuno.CheckpointPolicy())
 
-    async def body(word: str) -> list[str]:
+    @rebuno.tool("write", resources=["draft"])
+    async def write(word: str) -> list[str]:
         note(f"write {word}")
         found = sorted(one.name for one in folder.iterdir())
         (folder / word).write_text(word, encoding="utf-8")
@@ -61,8 +62,6 @@ async def drafting(root: str, words: list[str], go: str) -> dict[str, Any]:
             await tools.until_there(go)
         return found
 
-    declare: Any = rebuno.tool
-    write = declare("write", resources=["draft"])(body)
     found = []
     for word in words:
         try:
