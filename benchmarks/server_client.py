@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 SECRET: Final = b"an-agents-secret"
 AGENT: Final = "bench"
@@ -48,6 +49,11 @@ class Connection(Protocol):
         if self._answer is not None:
             self._answer.set_exception(ConnectionError("the server has hung up"))
 
+    def close(self) -> None:
+        """Hangs up."""
+        if self._transport is not None:
+            self._transport.close()
+
     def ask(self, method: str, path: str, body: bytes, headers: str = "") -> "Future[bytes]":
         """Sends a request; what comes is the body of its answer. RuntimeError where it is refused."""
         self._answer = asyncio.get_running_loop().create_future()
@@ -65,6 +71,7 @@ class Agent:
     execution_id: str
     dispatch_id: str
     attempt: str
+    made: int = 0
 
     def send(self, path: str, body: bytes) -> "Future[bytes]":
         """A signed request of the execution."""
@@ -83,17 +90,41 @@ class Agent:
         took: list[float] = []
         clock = time.perf_counter
         while (began := clock()) < until:
-            number = len(took)
-            body = b'{"kind":"tool_call","target":"bench-safe","args":{"n":%d,"path":"/srv/data/in.txt"},' % number
-            body += b'"idempotency":"safe_to_retry","resources":[],"submission":%d}' % (number + 1)
-            answer = json.loads(await self.send("/steps", body))
-            if answer["decision"] != "proceed":
-                raise RuntimeError(f"the submission was answered {answer}")
-            await self.send(
-                f"/steps/{answer['step_id']}/complete", b'{"result":{"read":"a line of text","n":%d}}' % number
-            )
+            await self.pair()
             took.append(clock() - began)
         return took
+
+    async def pair(self) -> None:
+        """The next submission and the report of its result."""
+        number = self.made
+        self.made += 1
+        body = b'{"kind":"tool_call","target":"bench-safe","args":{"n":%d,"path":"/srv/data/in.txt"},' % number
+        body += b'"idempotency":"safe_to_retry","resources":[],"submission":%d}' % (number + 1)
+        answer = json.loads(await self.send("/steps", body))
+        if answer["decision"] != "proceed":
+            raise RuntimeError(f"the submission was answered {answer}")
+        await self.send(f"/steps/{answer['step_id']}/complete", b'{"result":{"read":"a line of text","n":%d}}' % number)
+
+
+async def connect(url: str) -> Connection:
+    """A new connection to a server."""
+    host, _, port = urlsplit(url).netloc.partition(":")
+    _, connection = await asyncio.get_running_loop().create_connection(Connection, host, int(port))
+    return connection
+
+
+async def together(agents: "list[Agent]", seconds: float) -> tuple[list[float], float]:
+    """Pairs of agents at once: how long each took, and how long it went on, in seconds."""
+    began = time.perf_counter()
+    took = await asyncio.gather(*(agent.pairs(began + seconds) for agent in agents))
+    went = time.perf_counter() - began
+    return sorted(one for each in took for one in each), went
+
+
+async def strangers(url: str, count: int) -> "list[Agent]":
+    """So many agents of a server that knows of no executions."""
+    ids = [(str(uuid4()), str(uuid4())) for _ in range(count)]
+    return [Agent(await connect(url), execution_id, dispatch_id, "1") for execution_id, dispatch_id in ids]
 
 
 @asynccontextmanager
@@ -129,15 +160,15 @@ class Bench:
 
     async def connect(self) -> Connection:
         """A new connection to the server."""
-        host, _, port = urlsplit(self.url).netloc.partition(":")
-        _, connection = await asyncio.get_running_loop().create_connection(Connection, host, int(port))
-        return connection
+        return await connect(self.url)
 
     async def post(self, path: str, body: dict[str, Any] | bytes) -> Any:
         """An operator's request; a body of bytes is JSON."""
         headers = f"authorization: Bearer {self.token}\r\n"
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
-        answer = await (await self.connect()).ask("POST", path, sent, headers)
+        connection = await self.connect()
+        answer = await connection.ask("POST", path, sent, headers)
+        connection.close()
         return json.loads(answer or b"null")
 
     async def agents(self, count: int, input: bytes = b"null") -> list[Agent]:
@@ -154,9 +185,21 @@ class Bench:
     async def measure(self, connections: int, seconds: float) -> tuple[list[float], float]:
         """Pairs on so many connections at once: how long each took, and how long it went on, in seconds."""
         agents = await self.agents(connections)
-        began = time.perf_counter()
-        took = await asyncio.gather(*(agent.pairs(began + seconds) for agent in agents))
-        went = time.perf_counter() - began
+        took, went = await together(agents, seconds)
         for agent in agents:
             await agent.send("/complete", b'{"output":null}')
-        return sorted(one for each in took for one in each), went
+            agent.connection.close()
+        return took, went
+
+    async def whole(self, count: int) -> None:
+        """Executions from their creation to their end, eight at once: a pair each."""
+        left = iter(range(count))
+
+        async def some() -> None:
+            for _ in left:
+                (agent,) = await self.agents(1)
+                await agent.pair()
+                await agent.send("/complete", b'{"output":null}')
+                agent.connection.close()
+
+        await asyncio.gather(*(some() for _ in range(8)))

@@ -1,7 +1,7 @@
 """The kernel process of `server.py`: a replica on one core, which says how much processor time its parts take.
 
 It serves until its standard input ends. A line that it reads there starts the count anew, and is answered on standard
-output with what was counted since the one before: milliseconds of processor time by part, as JSON.
+output with what was counted since the one before: milliseconds of processor time, by part where it is sampled, as JSON.
 """
 
 import argparse
@@ -83,7 +83,25 @@ class Sampler:
         return seconds
 
 
-async def serve(db: str, token: str, sampler: Sampler | None) -> None:
+class Spent:
+    """What is said of processor time since it was last asked: by part with a sampler, else that of the whole process;
+    and always the memory that the process holds."""
+
+    def __init__(self, sampler: Sampler | None) -> None:
+        self._sampler = sampler
+        self._before = time.process_time()
+
+    def take(self) -> dict[str, float]:
+        """Milliseconds, and `memory` in megabytes."""
+        now = time.process_time()
+        whole, self._before = 1000 * (now - self._before), now
+        parts = {"process": whole} if self._sampler is None else self._sampler.take()
+        status = Path("/proc/self/status").read_text()
+        return {**parts, "memory": int(status.split("VmRSS:")[1].split()[0]) / 1024}
+
+
+def listening(spent: Spent) -> None:
+    """Answers each line of standard input, and has the process end with it."""
     loop = asyncio.get_running_loop()
 
     def told() -> None:
@@ -91,9 +109,13 @@ async def serve(db: str, token: str, sampler: Sampler | None) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
             loop.remove_reader(sys.stdin)
             return
-        say({} if sampler is None else sampler.take())
+        say(spent.take())
 
     loop.add_reader(sys.stdin, told)
+
+
+async def serve(db: str, token: str, sampler: Sampler | None) -> None:
+    listening(Spent(sampler))
     await run(Config(db, port=0, bearer_token=token), lambda url: say({"url": url}))
 
 
