@@ -175,7 +175,7 @@ class PostgresReading:
 
     async def restored(self) -> Restoration | None:
         """The newest restoration of the store that nobody has accepted."""
-        found = await self._rows(restoration, "restorations")
+        found = await self._rows(restoration, "restorations", "")
         return found[0] if found else None
 
     async def last_answer(self, question: ApprovalRow, agent_id: str) -> ApprovalRow | None:
@@ -199,7 +199,7 @@ class PostgresReading:
 
     async def stops(self, *, lifted: bool = False) -> list[StopRow]:
         """The standing denials, oldest first; with `lifted` those that were ended too."""
-        return await self._rows(stop, "stops", lifted=lifted)
+        return await self._rows(stop, "stops", "", lifted=lifted)
 
     async def _rows(
         self, record: Callable[[rows.Row], T], query: str, about: str | None = None, /, **values: Value

@@ -1,6 +1,7 @@
 """What operators say of a whole store: what is stopped starts nothing any more, on every kernel of the store, until
 that is lifted; and whether it was restored from a copy."""
 
+import asyncio
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from time import monotonic
@@ -33,6 +34,9 @@ class StandingStops:
     stops: tuple[StopRow, ...] = ()
     restored: Restoration | None = None
     due: float = float("-inf")
+    # The reading that is under way, and when it began, on the same clock.
+    reading: "asyncio.Task[bool] | None" = None
+    began: float = 0.0
 
     def fresh(self) -> bool:
         """Whether it was read a moment ago."""
@@ -51,18 +55,46 @@ def of(store: Store) -> StandingStops:
 
 
 async def look(store: Store) -> None:
-    """Reads what is stopped, unless that was read a moment ago. Raises a `StoreError`."""
+    """Reads what is stopped, unless that was read a moment ago. Many ask at once where their executions run side by
+    side: they share one reading. Raises a `StoreError`."""
     standing = of(store)
-    if not standing.fresh():
-        began = monotonic()
-        standing.stops = tuple(await store.stops())
-        standing.restored = await store.restored()
-        standing.due = began + FRESH
+    while not standing.fresh():
+        reading = standing.reading
+        if reading is None or reading.get_loop() is not asyncio.get_running_loop():
+            standing.began = monotonic()
+            reading = standing.reading = asyncio.create_task(_read(store, standing))
+            reading.add_done_callback(_heard)
+        # INVARIANT: what is told here was read later than it was asked for, or began `FRESH` before that at most.
+        recent = monotonic() - standing.began <= FRESH
+        if await asyncio.shield(reading) and recent:
+            return
+
+
+async def _read(store: Store, standing: StandingStops) -> bool:
+    """Whether what was read is kept: it was not forgotten meanwhile."""
+    own, began = asyncio.current_task(), standing.began
+    try:
+        stops, restored = tuple(await store.stops()), await store.restored()
+        if standing.reading is not own:
+            return False
+        standing.stops, standing.restored, standing.due = stops, restored, began + FRESH
+        return True
+    finally:
+        if standing.reading is own:
+            standing.reading = None
+
+
+def _heard(reading: "asyncio.Task[bool]") -> None:
+    # Where all who asked have gone, nobody else hears of its failure.
+    if not reading.cancelled():
+        reading.exception()
 
 
 def forget(store: Store) -> None:
     """Has all of it read anew: this process has changed it."""
-    of(store).due = float("-inf")
+    standing = of(store)
+    standing.due = float("-inf")
+    standing.reading = None
 
 
 @dataclass(slots=True)

@@ -4,11 +4,13 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import Final
 
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
+from rebuno.kernel.served.joined import JoinedReads
 from rebuno.policy import Layer, Policy, Source, compile_policy, compile_text, permissive_policy, restore_policy
 
 # For how long a bundle may be judged by after it was changed, in seconds.
@@ -45,6 +47,7 @@ class Policies:
         self._changes = 0
         # One is compiled at a time.
         self._turn = asyncio.Lock()
+        self._reads: JoinedReads[Policy] = JoinedReads()
 
     def _none(self) -> Policy:
         if self._layers and self._permits:
@@ -85,6 +88,10 @@ class Policies:
         now = monotonic()
         if held is not None and now - held.read_at < FRESH:
             return held.policy
+        return await self._reads.join(agent_id, partial(self._read, agent_id))
+
+    async def _read(self, agent_id: str) -> Policy:
+        held, now = self._held.get(agent_id), monotonic()
         changes = self._changes
         row = await self._store.policy(agent_id)
         text = row.text if row is not None else None
@@ -112,6 +119,7 @@ class Policies:
         """The bundle of an agent has changed."""
         self._changes += 1
         self._held.pop(agent_id, None)
+        self._reads.forget()
 
     def took(self, agent_id: str, text: str, policy: Policy) -> None:
         """The bundle of an agent has changed to this one."""

@@ -2,8 +2,9 @@
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from time import monotonic
 from typing import Final, Generic, TypeVar
@@ -14,6 +15,7 @@ from rebuno.errors import ConflictError, NotFoundError, ValidationError
 from rebuno.journal.records import BOUND, OF_BOUND, AgentRow, ApiKeyRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.names import check_name, check_person
+from rebuno.kernel.served.joined import JoinedReads
 
 T = TypeVar("T")
 
@@ -31,6 +33,8 @@ class Cached(Generic[T]):
 
     def __init__(self) -> None:
         self._kept: dict[object, tuple[T | None, float]] = {}
+        self._reads: JoinedReads[T | None] = JoinedReads()
+        self._changes = 0
 
     def get(self, key: object) -> tuple[T | None] | None:
         """The value in a tuple, or None where it must be read."""
@@ -44,9 +48,22 @@ class Cached(Generic[T]):
         self._kept[key] = (value, monotonic())
         return value
 
+    async def read(self, key: object, read: Callable[[], Awaitable[T | None]]) -> T | None:
+        """What is kept, else what `read` gives, which is kept then."""
+        kept = self.get(key)
+        return kept[0] if kept is not None else await self._reads.join(key, partial(self._read, key, read))
+
+    async def _read(self, key: object, read: Callable[[], Awaitable[T | None]]) -> T | None:
+        changes = self._changes
+        value = await read()
+        # Where something has changed meanwhile, it may be of before that.
+        return self.put(key, value) if changes == self._changes else value
+
     def forget(self) -> None:
         """Something has changed."""
+        self._changes += 1
         self._kept.clear()
+        self._reads.forget()
 
 
 class Registry:
@@ -82,8 +99,7 @@ class Registry:
 
     async def agent(self, agent_id: str) -> AgentRow:
         """The agent, else `NotFoundError`."""
-        kept = self._agents.get(agent_id)
-        agent = kept[0] if kept is not None else self._agents.put(agent_id, await self._store.agent(agent_id))
+        agent = await self._agents.read(agent_id, partial(self._store.agent, agent_id))
         if agent is None:
             raise NotFoundError(f"there is no agent `{agent_id}`")
         return agent
