@@ -16,7 +16,7 @@ from rebuno.model.clock import rfc3339
 _WRITE: Final = prepared("write")
 _WRITE_STEPS: Final = prepared("write-steps")
 # What may be sent for a group.
-STATEMENTS: Final = (_WRITE, _WRITE_STEPS, single_statement.STATEMENT)
+STATEMENTS: Final = (_WRITE, _WRITE_STEPS, *single_statement.STATEMENTS)
 # So many batches go together at most: one statement has to end, too.
 MOST: Final = 100
 
@@ -88,9 +88,9 @@ class ChangeGroup:
         steps = [step_values(write, head.seq + 1, at) for write in writes]
         if fresh and steps_alone:
             new = [write.decided is not None for write in writes]
-            given = single_statement.given(id, head, moved, at, lease, events, list(zip(new, steps, strict=True)))
-            if given is not None:
-                return single_statement.STATEMENT, given, moved
+            single = single_statement.given(id, head, moved, at, lease, events, list(zip(new, steps, strict=True)))
+            if single is not None:
+                return *single, moved
         value = {
             "id": id,
             "base_seq": head.seq,
@@ -140,6 +140,8 @@ class ChangeGroup:
 
 def together(changes: Sequence[GroupChange]) -> int:
     """How many of the changes, from the first, come to the same whether they go one by one or in one statement."""
+    if len(changes) == 1:
+        return 1
     lease, base = changes[0].batch.lease, None
     before, settled, asked = 0, set[str](), set[str]()
     for count, change in enumerate(changes):

@@ -55,6 +55,12 @@ class Queue:
         return len(self._ready) + len(self._asks) + len(self._handed)
 
     @property
+    def takeable(self) -> int:
+        """How many things a worker could begin now."""
+        may = sum(map(self._may, self._asks)) if self._asks else 0
+        return len(self._ready) + len(self._handed) + may
+
+    @property
     def behind(self) -> float:
         """When the first deferred change must go that waits for what is being written before it (infinity: none)."""
         return next(iter(self._behind.values()), math.inf)

@@ -366,8 +366,12 @@ class Workers:
                 changes = self._queue.take_lane(group.execution_id)
                 if changes is not None:
                     following.append(changes)
-            if self._queue.runnable or self._stopping:
+            if self._stopping:
                 self._wake_all()
+            # A worker that is woken in vain takes the interpreter from this thread for nothing.
+            elif self._queue.runnable:
+                for _ in range(min(self._alive, self._queue.takeable)):
+                    self._tokens.put(None)
         answers = [answer for group in written for answer in answers_of(group)]
         (give_here if in_loop else give)(answers)
         for changes in following:
