@@ -108,7 +108,7 @@ def is_heavy(attempt: "Attempt", args: str) -> bool:
 async def read(text: str) -> Any:
     """The value of a JSON text that was written here; a long one is read beside the event loop."""
     if len(text) <= LONG_FOR_ALL:
-        return identity.parse(text)
+        return identity.reread(text)
     return await beside(partial(identity.parse, text), long=len(text) > identity.LARGE)
 
 

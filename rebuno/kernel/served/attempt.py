@@ -22,8 +22,9 @@ from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
 from rebuno.policy import HistoryDependencies, Policy
 
-# A lease that was renewed so short a time ago is not renewed again, in seconds.
+# A lease that was renewed so short a time ago is not renewed again: in seconds, and as a part of it if that is more.
 _RENEWED: float = 1.0
+_RENEWED_PART: float = 1 / 60
 
 CountKey = tuple[str, str, str, str]
 T = TypeVar("T")
@@ -209,7 +210,7 @@ class ServedAttempt(Attempt):
     async def renew(self, seconds: float) -> None:
         """Renews the lease, unless that was done a moment ago or it is over."""
         now = self.store.now()
-        if self.lease_over or now - self.renewed_at < _RENEWED:
+        if self.lease_over or now - self.renewed_at < max(_RENEWED, seconds * _RENEWED_PART):
             return
         self.renewed_at = now
         await self.served.extend(self.lease, now + seconds)

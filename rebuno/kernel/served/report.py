@@ -1,6 +1,5 @@
 """What an agent tells of its bodies and of its handler: outcomes, that it waits, that it is done."""
 
-import asyncio
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -85,9 +84,11 @@ async def _running(attempt: ServedAttempt, step_id: str) -> StepRow | ReportAnsw
 def _ended(step: StepRow, result: tuple[str | None, Any], error: str | None, nothing_done: bool) -> StepRow:
     # `result` is its text, and what that reads as.
     if error is not None:
-        return replace(step, status=StepStatus.FAILED, error=error, nothing_done=nothing_done)
+        failed = step.ended(StepStatus.FAILED, error=error)
+        failed.nothing_done = nothing_done
+        return failed
     text, value = result
-    row = replace(step, status=StepStatus.SUCCEEDED, result=text)
+    row = step.ended(StepStatus.SUCCEEDED, result=text)
     if row.kind is Kind.LLM and (used := usage.parse(value)) is not None:
         row = replace(row, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
     return row
@@ -103,7 +104,7 @@ async def _record(attempt: ServedAttempt, row: StepRow, value: Any, raised: str,
     attempt.settled(row, value)
     committed = attempt.write((event,), steps=(StepWrite(row, settled=0),), judged=False)
     head = attempt.head
-    number = await asyncio.shield(committed)
+    number = await committed.wait()
     attempt.bodies.discard(row.step_id)
     if number != head:
         # Others have written meanwhile; perhaps they blocked it.

@@ -155,7 +155,7 @@ class _Request:
             if not answer.step_id:
                 committed.add_done_callback(partial(limits.remember, attempt, step_id, answer))
             # The commit goes on whatever becomes of the caller, who may ask again.
-            await asyncio.shield(committed)
+            await committed.wait()
             if execution is not None:
                 attempt.execution = replace(attempt.execution, status=execution.status)
                 attempt.dispatch = execution.dispatch
@@ -176,7 +176,7 @@ class _Request:
     def _numbered(self, write: StepWrite, step_id: str) -> StepWrite:
         if write.step.step_id != step_id:
             return write
-        step = replace(write.step, visited=self._attempt.lease.attempt, submission=self._number)
+        step = write.step.answered(visited=self._attempt.lease.attempt, submission=self._number)
         return StepWrite(step, write.decided, write.started, write.settled)
 
     def _row(self, answer: Answer) -> tuple[ExecutionWrite | None, tuple[NewEvent, ...]]:
