@@ -59,13 +59,12 @@ async def look(store: Store) -> None:
     side: they share one reading. Raises a `StoreError`."""
     standing = of(store)
     while not standing.fresh():
-        reading = standing.reading
+        reading, recent = standing.reading, monotonic() - standing.began <= FRESH
         if reading is None or reading.get_loop() is not asyncio.get_running_loop():
-            standing.began = monotonic()
+            standing.began, recent = monotonic(), True
             reading = standing.reading = asyncio.create_task(_read(store, standing))
             reading.add_done_callback(_heard)
         # INVARIANT: what is told here was read later than it was asked for, or began `FRESH` before that at most.
-        recent = monotonic() - standing.began <= FRESH
         if await asyncio.shield(reading) and recent:
             return
 
