@@ -31,6 +31,7 @@ from rebuno.journal.postgres.group import ChangeGroup
 from rebuno.journal.postgres.pipeline import prepare
 from rebuno.journal.postgres.sender import PipelinedConnection
 from rebuno.journal.postgres.sql import Prepared
+from rebuno.journal.served import ServedStore
 from rebuno.kernel import Serving
 from rebuno.server.auth import Tokens
 from rebuno.server.connections import ClientConnection
@@ -111,7 +112,8 @@ def application(rows: Rows) -> Starlette:
         Endpoint("POST", f"{path}/{{step_id}}/complete", complete, Who.AGENT),
     )
     serving = cast(Serving, _Agents())
-    server = Server(serving, Tokens(serving, "", require=True), Metrics(), AllowList())
+    # Nothing of a pair reads the store but the kernel.
+    server = Server(serving, cast(ServedStore, None), Tokens(serving, "", require=True), Metrics(), AllowList())
     made = Starlette(routes=list(served(endpoints, server)))
     made.add_middleware(CountedApp, metrics=server.metrics)
     return made

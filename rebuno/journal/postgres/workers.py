@@ -359,7 +359,8 @@ class Workers:
                 written.append(group)
             elif isinstance(answer, psycopg.Error) and not (conflict(answer) or settled(answer) or known(answer)):
                 group.failure = typed(answer, self._name)
-        self._hand_all([outcome.group for outcome in outcomes if outcome.group.numbers is None])
+        if len(written) < len(outcomes):
+            self._hand_all([outcome.group for outcome in outcomes if outcome.group.numbers is None])
         with self._lock:
             self._done(written)
             for group in written:

@@ -43,7 +43,7 @@ class Agents(Replica):
             with self._attending(execution_id, dispatch):
                 attempt = await self._attempt(agent_id, execution_id, dispatch)
                 answer = await submit.submit(attempt, submission, number, self._observer.judged)
-                await attempt.renew(await self._lease(agent_id))
+                await self._renew(attempt, agent_id)
         except Terminated:
             return Answer(AnswerKind.EXECUTION_TERMINAL)
         except BundleError as error:
@@ -136,7 +136,7 @@ class Agents(Replica):
         with self._attending(execution_id, dispatch):
             attempt = await self._attempt(agent_id, execution_id, dispatch)
             suspended = await report.suspend(attempt)
-            await attempt.renew(await self._lease(agent_id))
+            await self._renew(attempt, agent_id)
         self._wake()
         return suspended
 
@@ -179,6 +179,10 @@ class Agents(Replica):
 
     # ---------------------------------------------------------------- what these share
 
+    async def _renew(self, attempt: ServedAttempt, agent_id: str) -> None:
+        if attempt.renews():
+            await attempt.renew(await self._lease(agent_id))
+
     async def _lease(self, agent_id: str) -> float:
         return self._dispatcher.lease_of(await self._registry.agent(agent_id))
 
@@ -209,7 +213,7 @@ class Agents(Replica):
             # What another replica has done is no part of the answer that nothing is written for.
             attempt.outdated()
             done = await attempt.transact(partial(one_try, attempt))
-            await attempt.renew(await self._lease(agent_id))
+            await self._renew(attempt, agent_id)
         return done
 
     async def _report(
@@ -237,7 +241,7 @@ class Agents(Replica):
                     nothing_done=nothing_done,
                     captures=captures,
                 )
-                await attempt.renew(await self._lease(agent_id))
+                await self._renew(attempt, agent_id)
         except Terminated:
             await self._step(execution_id, step_id)
             return ReportAnswer(ReportOutcome.EXECUTION_TERMINAL)

@@ -103,7 +103,7 @@ class ServedAttempt(Attempt):
         # The steps that this attempt's requests came to, by the requests' numbers.
         self.answered: dict[int, str] = {}
         self.dispatch = dispatch
-        self.renewed_at = 0.0
+        self.renew_at = 0.0
         super().__init__(store, policy, execution, lease, approvals, input)
 
     @classmethod
@@ -207,12 +207,14 @@ class ServedAttempt(Attempt):
         """A Need where a subagent of a started step must be looked up."""
         return ChildNeeded(self.served, step)
 
+    def renews(self) -> bool:
+        """Whether the lease is to be renewed: it is not over, and was not renewed a moment ago."""
+        return not self.lease_over and self.store.now() >= self.renew_at
+
     async def renew(self, seconds: float) -> None:
-        """Renews the lease, unless that was done a moment ago or it is over."""
+        """Renews the lease."""
         now = self.store.now()
-        if self.lease_over or now - self.renewed_at < max(_RENEWED, seconds * _RENEWED_PART):
-            return
-        self.renewed_at = now
+        self.renew_at = now + max(_RENEWED, seconds * _RENEWED_PART)
         await self.served.extend(self.lease, now + seconds)
 
     @property

@@ -49,9 +49,8 @@ class Cached(Generic[T]):
         return value
 
     async def read(self, key: object, read: Callable[[], Awaitable[T | None]]) -> T | None:
-        """What is kept, else what `read` gives, which is kept then."""
-        kept = self.get(key)
-        return kept[0] if kept is not None else await self._reads.join(key, partial(self._read, key, read))
+        """What `read` gives, which is kept then."""
+        return await self._reads.join(key, partial(self._read, key, read))
 
     async def _read(self, key: object, read: Callable[[], Awaitable[T | None]]) -> T | None:
         changes = self._changes
@@ -99,7 +98,11 @@ class Registry:
 
     async def agent(self, agent_id: str) -> AgentRow:
         """The agent, else `NotFoundError`."""
-        agent = await self._agents.read(agent_id, partial(self._store.agent, agent_id))
+        kept = self._agents.get(agent_id)
+        if kept is None:
+            agent = await self._agents.read(agent_id, partial(self._store.agent, agent_id))
+        else:
+            (agent,) = kept
         if agent is None:
             raise NotFoundError(f"there is no agent `{agent_id}`")
         return agent
