@@ -24,3 +24,19 @@ def test_the_report_has_every_figure() -> None:
     assert set(spent) == {"http", "auth", "policy", "kernel", "journal", "process"}
     assert abs(sum(spent.values()) - 2 * spent["process"]) < 0.01
     assert min(spent["http"], spent["kernel"], spent["journal"]) > 0
+
+
+def test_the_kernel_on_postgresql_is_measured_beside_a_floor() -> None:
+    """In the same run; and what executions leave in memory."""
+    command = [sys.executable, "benchmarks/server.py", "--store", "postgres", "--seconds", "0.2", "--rounds", "1"]
+    command += ["--executions", "20", "--json"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    report = json.loads(ran.stdout)
+    assert set(report) == {"postgres", "cpu_ms", "cores", "bound_by", "ratio", "memory_mb"}
+    assert set(report["ratio"]) == {"16", "64"}
+    for found in report["ratio"].values():
+        assert set(found) == {"cpu", "pairs", "p99"}
+        assert min(found.values()) > 0
+    assert set(report["memory_mb"]) == {"rest", "after"}
+    assert min(report["memory_mb"].values()) > 10
