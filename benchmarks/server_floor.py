@@ -31,7 +31,6 @@ from rebuno.journal.postgres.group import ChangeGroup
 from rebuno.journal.postgres.pipeline import prepare
 from rebuno.journal.postgres.sender import PipelinedConnection
 from rebuno.journal.postgres.sql import Prepared
-from rebuno.journal.served import ServedStore
 from rebuno.kernel import Serving
 from rebuno.server.auth import Tokens
 from rebuno.server.connections import ClientConnection
@@ -112,8 +111,8 @@ def application(rows: Rows) -> Starlette:
         Endpoint("POST", f"{path}/{{step_id}}/complete", complete, Who.AGENT),
     )
     serving = cast(Serving, _Agents())
-    # Nothing of a pair reads the store but the kernel.
-    server = Server(serving, cast(ServedStore, None), Tokens(serving, "", require=True), Metrics(), AllowList())
+    tokens = Tokens(serving, "", require=True)
+    server = Server(serving=serving, tokens=tokens, metrics=Metrics(), allowed=AllowList())
     made = Starlette(routes=list(served(endpoints, server)))
     made.add_middleware(CountedApp, metrics=server.metrics)
     return made
