@@ -158,12 +158,6 @@ class StepRow:
         step.status, step.result, step.error = status, result, error
         return step
 
-    def answered(self, *, visited: int, submission: int) -> "StepRow":
-        """The step as the run `visited` came to it, in the request of this number; as fast as `ended`."""
-        step = StepRow(*_FIELDS(self))
-        step.visited, step.submission = visited, submission
-        return step
-
 
 # What the events of a step and its grant say besides.
 NO_COLUMNS: Final = ("definition", "doubt", "nothing_done", "began_at", "ran_args", "edited_seq", "edited_at")

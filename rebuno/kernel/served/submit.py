@@ -176,7 +176,10 @@ class _Request:
     def _numbered(self, write: StepWrite, step_id: str) -> StepWrite:
         if write.step.step_id != step_id:
             return write
-        step = write.step.answered(visited=self._attempt.lease.attempt, submission=self._number)
+        row = write.step
+        # A copy as it is, made the fast way.
+        step = row.ended(row.status, result=row.result, error=row.error)
+        step.visited, step.submission = self._attempt.lease.attempt, self._number
         return StepWrite(step, write.decided, write.started, write.settled)
 
     def _row(self, answer: Answer) -> tuple[ExecutionWrite | None, tuple[NewEvent, ...]]:
