@@ -31,6 +31,7 @@ from rebuno.journal.postgres.group import ChangeGroup
 from rebuno.journal.postgres.pipeline import prepare
 from rebuno.journal.postgres.sender import PipelinedConnection
 from rebuno.journal.postgres.sql import Prepared
+from rebuno.journal.served import ServedStore
 from rebuno.kernel import Serving
 from rebuno.server.auth import Tokens
 from rebuno.server.connections import ClientConnection
@@ -112,7 +113,9 @@ def application(rows: Rows) -> Starlette:
     )
     serving = cast(Serving, _Agents())
     tokens = Tokens(serving, "", require=True)
-    server = Server(serving=serving, tokens=tokens, metrics=Metrics(), allowed=AllowList())
+    # A pair asks nothing of the store here but its rows.
+    store = cast(ServedStore, None)
+    server = Server(serving=serving, store=store, tokens=tokens, metrics=Metrics(), allowed=AllowList())
     made = Starlette(routes=list(served(endpoints, server)))
     made.add_middleware(CountedApp, metrics=server.metrics)
     return made
