@@ -184,6 +184,9 @@ class ExecutionContext:
             self._replayed += 1
             if self._replayed % TURN == 0:
                 await asyncio.sleep(0)
+            if turn is not None:
+                # What was cancelled comes to no end here.
+                turn.leave()
             return recorded[0] if isinstance(recorded, tuple) else await _read(target, recorded)
         edits = named or rerun is not None
         submission = Submission(kind, target, text, idempotency, scope.step_id, definition, resources, edits)

@@ -335,3 +335,30 @@ async def test_a_replay_opens_nothing(tmp_path: Path) -> None:
     ran.clear()
     assert (await replay(recorded(file), drafting(tmp_path / "nowhere"))).same
     assert ran == []
+
+
+@in_loop
+async def test_a_cancelled_step_that_is_replayed_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """A step that was cancelled in the first run comes to no end in a later one, and the next begins all the same."""
+
+    async def long() -> None:
+        await asyncio.sleep(3600)
+
+    @rebuno.tool("pay")
+    async def pay_later() -> str:
+        return "paid"
+
+    async def handler() -> str:
+        await rebuno.resource("files", driver=FolderDriver(tmp_path / "at"))
+        left = asyncio.create_task(rebuno.step("long", long, resources=["files"]))
+        await asyncio.sleep(0.05)
+        if not ran:
+            left.cancel()
+        ran.append("run")
+        return str(await pay_later())
+
+    async with rebuno.open(tmp_path / "agent.db", policy=rebuno_policy(tmp_path)) as kernel:
+        waits = await asyncio.wait_for(kernel.run(handler, id="run"), 60)
+        await kernel.operator.grant(waits.approvals[0].id, decided_by="ana")
+        done = await asyncio.wait_for(kernel.run(handler, id="run"), 60)
+        assert (done.status, done.output) == ("completed", "paid")
