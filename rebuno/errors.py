@@ -23,6 +23,9 @@ RebunoError
 ├── Stale                             the log has grown past what a write rests on; the kernel reads again
 └── StoreError (path)                 the store cannot be used, for the reason that the subclass names
     ├── StoreBusy, StoreFull, StoreReadOnly, StoreCorrupt, StoreUnreachable
+    ├── KeyRingError              the key ring cannot be read, or others may read it
+    ├── SealKeyMissing (key_id)   the execution is sealed under a key that is not in the ring, or there is no ring
+    ├── SealBroken (place)        what is sealed does not open: it was changed, or moved from elsewhere
     └── SchemaTooNew (found, known)
 """
 
@@ -263,6 +266,32 @@ class StoreUnreachable(StoreError):
 class StoreForeign(StoreError):
     """A file beside the store is not its own: a link, a pipe, another user's, or the log of writes of another file; or
     the store's file was replaced or written over. Nothing of it was changed."""
+
+
+class KeyRingError(StoreError):
+    """The key ring cannot be used: its file is missing, others may read it, its command fails, or it is no ring."""
+
+
+class SealKeyMissing(StoreError):
+    """The execution is sealed under the key `key_id`, which is not in the ring, or no ring was given. It is not run,
+    resumed, retried or forked."""
+
+    def __init__(self, key_id: str, *, execution_id: str = "") -> None:
+        super().__init__(
+            f"the execution `{execution_id}` is sealed under the key `{key_id}`, which is not in the key ring; give the"
+            " ring that has it"
+        )
+        self.key_id = key_id
+        self.execution_id = execution_id
+
+
+class SealBroken(StoreError):
+    """What is sealed does not open with its key: it was changed, or moved from elsewhere. `place` says what it is."""
+
+    def __init__(self, message: str, *, execution_id: str, place: str) -> None:
+        super().__init__(message)
+        self.execution_id = execution_id
+        self.place = place
 
 
 class SchemaTooNew(StoreError):
