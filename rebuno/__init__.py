@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         DuplicateTool,
         ExecutionExpired,
         ForbiddenError,
+        KeyRingError,
         LeaseSuperseded,
         NetworkError,
         NotFoundError,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
         RebunoError,
         ResultError,
         SchemaTooNew,
+        SealBroken,
+        SealErased,
+        SealKeyMissing,
         StoreBusy,
         StoreCorrupt,
         StoreError,
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
     from rebuno.sdk.step import step
     from rebuno.sdk.subagent import subagent
     from rebuno.sdk.tool import tool, wrap_tool
+    from rebuno.sealing import KeyRing
     from rebuno.synchronous import run_sync
     from rebuno.types import Approval, Execution
 
@@ -69,6 +74,7 @@ _HOMES = {
     **dict.fromkeys(_MODELS, "rebuno.types"),
     "Agent": "rebuno.sdk.agent",
     "Client": "rebuno.sdk.client",
+    "KeyRing": "rebuno.sealing",
     "Operator": "rebuno.kernel",
     "Result": "rebuno.sdk.ending",
     "RebunoTransport": "rebuno.sdk.http_client",
@@ -101,6 +107,8 @@ __all__ = [
     "ExecutionExpired",
     "ForbiddenError",
     "Kernel",
+    "KeyRing",
+    "KeyRingError",
     "LeaseSuperseded",
     "NetworkError",
     "NotFoundError",
@@ -114,6 +122,9 @@ __all__ = [
     "Result",
     "ResultError",
     "SchemaTooNew",
+    "SealBroken",
+    "SealErased",
+    "SealKeyMissing",
     "StoreBusy",
     "StoreCorrupt",
     "StoreError",

@@ -49,6 +49,7 @@ from rebuno.sdk.transport import Transport
 from rebuno.types import Execution, UserTurn
 
 if TYPE_CHECKING:
+    from rebuno.sealing import KeyRing
     from rebuno.tracing.spans import ExecutionSpans
 
 T = TypeVar("T")
@@ -78,6 +79,7 @@ class _Direct:
     def __init__(self, core: Core, attempt: Attempt) -> None:
         self._core = core
         self._attempt = attempt
+        self.sealed = bool(attempt.execution.seal)
         self.start = partial(start_step, attempt)
         self.succeed = partial(core.succeed, attempt)
         self.external = core.external(attempt)
@@ -314,7 +316,7 @@ class Kernel:
                 # No execution in this process continues another one, so a state would have no reader.
                 return await finish_execution(attempt, output=output)
             case Failed(reason=reason, raised=raised) as failed:
-                log_failure(failed, attempt.execution.id)
+                log_failure(failed, attempt.execution.id, sealed=bool(attempt.execution.seal))
                 return await finish_execution(attempt, failure_reason=reason, raised=raised)
 
     async def _abandon(self, attempt: Attempt) -> None:
@@ -425,6 +427,9 @@ async def open(
     retention: float | None = None,
     shadow: Sequence[str | Path] = (),
     tracer_provider: Any = None,
+    encrypt: bool = False,
+    key_ring: "str | Path | KeyRing | None" = None,
+    key_command: str = "",
 ) -> AsyncIterator[Kernel]:
     """Opens the kernel on a store: `async with rebuno.open("agent.db", policy="a.rbp")`. `path` is that of a SQLite
     file, made if it is missing, or the URL of a PostgreSQL database (`postgresql://…`).
@@ -437,7 +442,11 @@ async def open(
     `shadow` are paths of bundles that are tried beside the policy (`rebuno.policy.shadow_policies`).
     `tracer_provider` is OpenTelemetry's: executions and steps are written as spans with it.
 
+    With `encrypt` every payload of a new execution is stored encrypted. `key_ring` is a `rebuno.KeyRing`, or the path
+    of its file of mode 0600; `key_command` prints one. A kernel with the ring runs what is encrypted in any case.
+
     Raises:
+        KeyRingError: the key ring cannot be used, or it is to encrypt and there is none.
         BundleError: the bundle has errors; there is no policy then.
         ValueError: no policy was given, an unknown durability, or a negative retention.
         RebunoError: a tracer provider was given, and the extra `otel` is not installed.
@@ -449,7 +458,7 @@ async def open(
         raise ValueError(f"the retention {retention!r} is no number of seconds")
     judge = compiled(policy).with_shadows(shadow_policies(shadow))
     spans = _spans(tracer_provider) if tracer_provider is not None else None
-    store = await open_store(path)
+    store = await open_store(path, key_ring=key_ring, key_command=key_command, encrypt=encrypt)
     try:
         kernel = Kernel(store, judge, strict=durability == "strict", spans=spans)
         sweeping = asyncio.create_task(keep_sweeping(store, retention=retention, every=SWEEP_SECONDS))
@@ -469,14 +478,21 @@ def _spans(provider: Any) -> "ExecutionSpans":
 
 
 @asynccontextmanager
-async def operate(path: str | Path, *, create: bool = False) -> AsyncIterator[Operator]:
+async def operate(
+    path: str | Path,
+    *,
+    create: bool = False,
+    key_ring: "str | Path | KeyRing | None" = None,
+    key_command: str = "",
+) -> AsyncIterator[Operator]:
     """Opens a store, a file or a database, for reading and approving; it needs no policy. Without `create` it must be
-    there already.
+    there already. `key_ring` and `key_command` are as in `open`: what is encrypted is shown only with its key.
 
     Raises:
+        KeyRingError: the key ring cannot be used.
         StoreError: there is no usable store at `path`.
     """
-    store = await open_store(path, create=create)
+    store = await open_store(path, create=create, key_ring=key_ring, key_command=key_command)
     try:
         yield Operator(store)
     finally:

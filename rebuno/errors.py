@@ -25,6 +25,7 @@ RebunoError
     ├── StoreBusy, StoreFull, StoreReadOnly, StoreCorrupt, StoreUnreachable
     ├── KeyRingError              the key ring cannot be read, or others may read it
     ├── SealKeyMissing (key_id)   the execution is sealed under a key that is not in the ring, or there is no ring
+    ├── SealErased                the execution was erased, and cannot be read or run any more
     ├── SealBroken (place)        what is sealed does not open: it was changed, or moved from elsewhere
     └── SchemaTooNew (found, known)
 """
@@ -282,6 +283,15 @@ class SealKeyMissing(StoreError):
             " ring that has it"
         )
         self.key_id = key_id
+        self.execution_id = execution_id
+
+
+class SealErased(StoreError):
+    """The execution was erased: its data key was destroyed, and nothing that was sealed in it can be read any more. It
+    is not run, resumed, retried or forked."""
+
+    def __init__(self, execution_id: str) -> None:
+        super().__init__(f"the execution `{execution_id}` was erased; what was sealed in it cannot be read any more")
         self.execution_id = execution_id
 
 

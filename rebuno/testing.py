@@ -18,6 +18,7 @@ from rebuno.kernel import (
     Replayed,
     ended_with_failure,
     ended_with_output,
+    opened_recording,
     read_recording,
 )
 from rebuno.model import identity
@@ -128,7 +129,10 @@ async def replay(recording: Recording, handler: Callable[..., Any]) -> Replayed:
 
     Raises:
         ValidationError: the handler does not take the recorded input.
+        SealKeyMissing: the recording is sealed.
     """
+    if recording.data_key is not None:
+        recording = opened_recording(recording, None)
     execution = recording.execution
     check = ReplayCheck(recording)
     executor = ThreadPoolExecutor(BODY_THREADS, thread_name_prefix="rebuno-replay")

@@ -17,10 +17,10 @@ from rebuno.model.step import Idempotency, Kind, StepStatus
 from rebuno.model.wire_fields import Absent, JsonValue, Moment, RawJson, Seconds
 
 __all__ = [
-    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "CheckedHistory", "Delta", "Event", "Execution",
-    "ExecutionStatus", "Failure", "JsonValue", "LastDelivery", "Model", "Moment", "NewApiKey", "Page", "Process",
-    "RawJson", "Seconds", "SpawnedBy", "StackFrame", "Step", "SweptStore", "Tested", "TestedCase", "ToolDefinition",
-    "UsedLimit", "UserTurn", "Vote",
+    "Absent", "Agent", "ApiKey", "Approval", "BlockedOn", "CheckedHistory", "Delta", "ErasedExecutions", "Event",
+    "Execution", "ExecutionStatus", "Failure", "JsonValue", "LastDelivery", "Model", "Moment", "NewApiKey", "Page",
+    "Process", "RawJson", "Seconds", "SpawnedBy", "StackFrame", "Step", "SweptStore", "Tested", "TestedCase",
+    "ToolDefinition", "UsedLimit", "UserTurn", "Vote",
 ]  # fmt: skip
 
 Text: TypeAlias = Annotated[str | None, Absent.BLANK]
@@ -210,7 +210,8 @@ class Stop(Model):
 
 class CheckedHistory(Model):
     """A check of an execution's log: whether it is `valid`, else the first `fault` in words; how many `events` and
-    `steps` it has, and the hash of its newest event."""
+    `steps` it has, and the hash of its newest event. `seal_key` is the key of the ring that it is sealed under;
+    `erased` counts its payloads that were erased."""
 
     execution_id: str
     valid: bool = False
@@ -218,6 +219,19 @@ class CheckedHistory(Model):
     events: int = 0
     steps: int = 0
     head_hash: str = ""
+    seal_key: Annotated[str | None, Absent.BLANK] = None
+    erased: int = 0
+
+
+class ErasedExecutions(Model):
+    """What an erasure did: the executions whose data keys it destroyed, those that had been `erased_before`, those that
+    are `not_sealed`, so that nothing can be erased in them, and those that hold `copies` and were not erased: forks,
+    subagents, and executions that continue one."""
+
+    erased: list[str] = field(default_factory=list)
+    erased_before: list[str] = field(default_factory=list)
+    not_sealed: list[str] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)
 
 
 class SweptStore(Model):

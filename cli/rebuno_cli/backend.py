@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         ApiKey,
         Approval,
         CheckedHistory,
+        ErasedExecutions,
         Event,
         Execution,
         ForkPoints,
@@ -130,6 +131,11 @@ class Backend(Protocol):
     async def sweep(self, *, older_than: float | None) -> "SweptStore":
         """Ends what is overdue, and removes executions that ended so many seconds ago. Without a number a server goes
         by its settings, and a store removes none."""
+        ...
+
+    async def erase(self, ref: str, *, person: str, end: bool) -> "ErasedExecutions":
+        """Destroys the data key of an execution, or those of all on behalf of a person; with `end` they are cancelled
+        first where they have not ended."""
         ...
 
     async def approvals(self, *, status: str | None, execution: str | None) -> "Sequence[Approval]":

@@ -13,6 +13,7 @@ from rebuno.sdk.client import Client
 from rebuno.types import (
     Approval,
     CheckedHistory,
+    ErasedExecutions,
     Event,
     Execution,
     ForkPoints,
@@ -180,6 +181,11 @@ class HttpBackend:
 
     async def sweep(self, *, older_than: float | None) -> SweptStore:
         return await self._client.sweep(older_than_seconds=older_than)
+
+    async def erase(self, ref: str, *, person: str, end: bool) -> ErasedExecutions:
+        if person:
+            return await self._client.erase_person(person, cancel=end)
+        return await self._client.erase((await self._find(ref)).id, cancel=end)
 
     async def _find(self, ref: str) -> Execution:
         try:

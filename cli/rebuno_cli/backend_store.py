@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rebuno.types import (
         Approval,
         CheckedHistory,
+        ErasedExecutions,
         Event,
         Execution,
         ForkPoints,
@@ -160,6 +161,12 @@ class StoreBackend:
 
     async def sweep(self, *, older_than: float | None) -> "SweptStore":
         return (await self._operator.sweep(retention=older_than)).view()
+
+    async def erase(self, ref: str, *, person: str, end: bool) -> "ErasedExecutions":
+        by = _login("")
+        if person:
+            return await self._operator.erase_person(person, by=by, end=end)
+        return await self._operator.erase(ref, by=by, end=end)
 
     # ------------------------------------------------------------ approvals
 

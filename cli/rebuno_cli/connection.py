@@ -8,6 +8,7 @@ from rebuno.errors import ValidationError
 
 if TYPE_CHECKING:
     from rebuno.kernel import Operator
+    from rebuno.sealing import KeyRing
     from rebuno_cli.backend import Backend
 
 T = TypeVar("T")
@@ -25,6 +26,18 @@ def path(db: str | None) -> str:
     if os.environ.get("REBUNO_URL"):
         raise ValidationError("this command works on a store and not on a server; give `--db PATH` or REBUNO_DB_URL")
     raise ValidationError("no store is named; give `--db PATH`, or set REBUNO_DB_URL")
+
+
+def key_ring() -> tuple[str, str]:
+    """The file of the store's key ring and the command that prints it, as the environment names them."""
+    return os.environ.get("REBUNO_KEY_RING", ""), os.environ.get("REBUNO_KEY_COMMAND", "")
+
+
+def ring() -> "KeyRing | None":
+    """The key ring that the environment names. Raises `KeyRingError`."""
+    from rebuno.sealing.given import ring_of
+
+    return ring_of(*key_ring())
 
 
 def file_of(db: str | None) -> str:
@@ -70,9 +83,10 @@ def ask(db: str | None, work: "Callable[[Operator], Awaitable[T]]", *, create: b
     from rebuno.embedded import operate
 
     where = path(db)
+    file, command = key_ring()
 
     async def run() -> T:
-        async with operate(where, create=create) as operator:
+        async with operate(where, create=create, key_ring=file, key_command=command) as operator:
             return await work(operator)
 
     return asyncio.run(run())
@@ -103,7 +117,8 @@ async def _local(where: str, job: "Callable[[Backend], Awaitable[T]]", *, create
     from rebuno.journal.opening import open_store
     from rebuno_cli.backend_store import StoreBackend
 
-    store = await open_store(where, create=create)
+    file, command = key_ring()
+    store = await open_store(where, create=create, key_ring=file, key_command=command)
     try:
         return await job(StoreBackend(store))
     finally:

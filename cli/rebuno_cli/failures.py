@@ -14,6 +14,8 @@ from rebuno.errors import (
     NotFoundError,
     NotJSON,
     RebunoError,
+    SealErased,
+    SealKeyMissing,
     StoreError,
     Terminated,
     UnauthorizedError,
@@ -37,6 +39,7 @@ _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
     (ValidationError, USAGE),
     (BundleError, USAGE),
     (NotJSON, USAGE),
+    (SealErased, NOT_FOUND),
     (StoreError, UNUSABLE),
     (NetworkError, UNUSABLE),
     (OSError, UNUSABLE),
@@ -62,6 +65,10 @@ def _name(error: RebunoError) -> str:
     match error:
         case APIError():
             return error.code
+        case SealKeyMissing():
+            return "seal_key_missing"
+        case SealErased():
+            return "seal_erased"
         case StoreError():
             return "store_error"
         case NetworkError():

@@ -51,6 +51,7 @@ _NOUNS: Final = {
             "fork-points": "fork_points:fork_points",
             "retry": "fork:retry",
             "sweep": "sweep:sweep",
+            "erase": "erase:erase",
         },
     ),
     "approval": (
@@ -98,6 +99,11 @@ _NOUNS: Final = {
         "Put the policy between an MCP client and its servers.",
         "mcp",
         {"proxy": "proxy:proxy", "pin": "pin:pin", "tools": "tools:tools"},
+    ),
+    "keyring": (
+        "Make the keys that encrypt a store, which lie outside it.",
+        "keyring",
+        {"create": "make:create", "rotate": "make:rotate", "ls": "make:ls"},
     ),
     "key": (
         "Make and revoke the keys of the HTTP interface.",

@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.embedded import SWEEP_SECONDS, PolicyLike, compiled
 from rebuno.errors import (
@@ -27,6 +27,9 @@ from rebuno.model.answer import AnswerKind, Submission
 from rebuno.model.definition import Definition
 from rebuno.model.step import Idempotency, Kind, StepStatus
 from rebuno.policy import Policy, shadow_policies
+
+if TYPE_CHECKING:
+    from rebuno.sealing import KeyRing
 
 # How often the answer of a person is looked for, in seconds.
 _LOOK: Final = 0.2
@@ -394,6 +397,9 @@ async def open_gate(
     observe: bool = False,
     retention: float | None = None,
     shadow: Sequence[str | Path] = (),
+    encrypt: bool = False,
+    key_ring: "str | Path | KeyRing | None" = None,
+    key_command: str = "",
 ) -> AsyncIterator[Gate]:
     """Opens a gate on a store. The arguments are as in `rebuno.open`; with `observe` the policy decides, and what it
     decides is recorded and not enforced.
@@ -403,7 +409,7 @@ async def open_gate(
         StoreError: the store cannot be used, for the reason that the subclass names.
     """
     judge = compiled(policy).with_shadows(shadow_policies(shadow))
-    opened = await open_store(store)
+    opened = await open_store(store, key_ring=key_ring, key_command=key_command, encrypt=encrypt)
     try:
         gate = Gate(opened, judge, observe=observe)
         sweeping = asyncio.create_task(keep_sweeping(opened, retention=retention, every=SWEEP_SECONDS))

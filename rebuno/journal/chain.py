@@ -114,7 +114,8 @@ def verify(events: Iterable[EventRow], after: Chain | None = None) -> Chain:
         seq = chain.seq + 1
         if event.event_seq != seq:
             return Chain(chain.seq, chain.hash, f"event {seq} is missing, event {event.event_seq} follows")
-        found = event_hash(chain.hash, event.execution_id, seq, event.type, event.payload, event.occurred_at)
+        payload = event.payload if event.stored is None else event.stored
+        found = event_hash(chain.hash, event.execution_id, seq, event.type, payload, event.occurred_at)
         if found != event.hash:
             return Chain(chain.seq, chain.hash, f"event {seq} does not fit its hash: it or one before was changed")
         chain = Chain(seq, found)

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from rebuno.errors import LeaseSuperseded, Stale
+from rebuno.journal.data_keys import DataKeyRow
 from rebuno.journal.pot_records import CopiedTake, Take, WindowPlace
 from rebuno.journal.resource_records import ResourceChanges, ResourceRows
 from rebuno.journal.words import RootRow, TurnRow, TurnWrite
@@ -18,7 +19,8 @@ from rebuno.model.step import Idempotency, Kind, StepStatus
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One immutable record. `occurred_at` is RFC 3339 UTC with `Z`, `hash` chains it to the one before (32 bytes)."""
+    """One immutable record. `occurred_at` is RFC 3339 UTC with `Z`, `hash` (32 bytes) chains it to the one before, over
+    `stored` where that is not its payload: sealed."""
 
     execution_id: str
     event_seq: int
@@ -26,6 +28,7 @@ class EventRow:
     payload: dict[str, Any]
     occurred_at: str
     hash: bytes
+    stored: dict[str, Any] | None = None
 
 
 # Made for every step, as are `StepRow` and `StepWrite`. A frozen dataclass takes several times as long to make:
@@ -58,11 +61,11 @@ class ExecutionRow:
     own id (None: none given), `digest` that of the policy it started under, by which it is judged to its end if it is
     `pinned`; `attempt` counts its runs from 1 (0: none yet), `lease_until` is seconds since 1970, `head_seq` and
     `head_hash` are those of its newest event. It is cancelled at `deadline_at` (0: never); `forked_from` is the
-    execution whose first `fork_seq` events it took over, or empty: with a `fork_seq` it took them over from itself, in
-    another store.
+    execution whose first `fork_seq` events it took over, or empty: with a `fork_seq` from itself, in another store.
     A `served` one is run by an agent that it is dispatched to. `continues` is the execution whose `state` (canonical
     JSON, None: none was given) it goes on from, in a `session` or not; `spawned_execution_id` and `spawned_step_id` are
-    the step whose subagent it is; `created_by` and `on_behalf_of` say who asked for it. Empty where there is none."""
+    the step whose subagent it is; `created_by` and `on_behalf_of` say who asked for it, `seal` which key of the ring
+    wraps its data key. Empty where there is none."""
 
     id: str
     agent_id: str
@@ -91,6 +94,7 @@ class ExecutionRow:
     created_by: str = ""
     on_behalf_of: str = ""
     state: str | None = None
+    seal: str = ""
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -102,7 +106,6 @@ class StepRow:
     `approval_id` its newest approval, or the one whose scope covered it. `input_tokens` and `output_tokens` are what an
     `llm_call` used (None: not known). Of a served execution `visited` is the run that last came to the step, and
     `submission` the number of the request in which it did (0: neither; below 0: one that had no number).
-
     The last seven are no columns. Four are said by the step's events; they have their resting values where nobody has
     looked them up (`rebuno.kernel.core.step_facts`). `definition` and `doubt` are those of the first event, as
     canonical JSON and in words; `nothing_done` says that its tool did nothing before it failed; `began_at` is when it
@@ -183,7 +186,6 @@ class ApprovalRow:
     `requested_seq` and `resolved_seq` are event numbers (0: not yet). `scope` is what a grant covers: `once`,
     `execution` or `rule`. `quorum` of the `approvers` (none: anyone) must grant, each has one of the `votes`;
     unanswered, the question expires at `timeout_at` (0: never). `bundle` is the name of the bundle whose rule asks.
-
     `edits` are the paths of the arguments that an approver may change, none where the attempt that asked runs no edited
     arguments. `edited` are the step's arguments as `edited_by` has changed them, as canonical JSON: what the grants are
     for; empty where they are for the step as it was submitted."""
@@ -380,9 +382,8 @@ class ExecutionWrite:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What an execution brings with its first events: rows as they must be, numbers and times included, the places of
-    its steps in limits and what they have taken from pots, the `dispatch` that it begins with, what was said to it and
-    to its root, and its resources."""
+    """What an execution brings with its first events: rows as they must be, numbers and times included, its places in
+    limits, its `dispatch`, what was said to it and to its root, its resources and its data key."""
 
     steps: tuple[StepRow, ...] = ()
     approvals: tuple[ApprovalRow, ...] = ()
@@ -392,6 +393,7 @@ class Copied:
     root: RootRow | None = None
     takes: tuple[CopiedTake, ...] = ()
     external: ResourceRows | None = None
+    data_key: DataKeyRow | None = None
 
 
 class Commit(asyncio.Future[int]):
@@ -457,7 +459,6 @@ class Basis:
 @dataclass(slots=True)
 class Batch:
     """All changes of one execution in one transaction.
-
     `base` is the number of the newest event that the writer's judgement rests on (None: it rests on none, the batch
     holds whatever came between); with it may come the `basis` that batches judged on the same knowledge share: once one
     of them is `Stale`, so are those after it, whatever their numbers. With a `lease` the row must still say that this

@@ -229,6 +229,7 @@ def execution_values(execution: ExecutionRow, head_seq: int, head_hash: bytes, n
         execution.spawned_step_id,
         execution.created_by,
         execution.on_behalf_of,
+        execution.seal,
     )
 
 

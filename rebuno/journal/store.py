@@ -1,8 +1,9 @@
 """The promises that every store keeps, in words and as a protocol."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from rebuno.journal.data_keys import DataKeyRow
 from rebuno.journal.pot_records import PotState, Take
 from rebuno.journal.records import (
     ApprovalRow,
@@ -24,6 +25,9 @@ from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.stops import Restoration, StopRow
 from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
+
+if TYPE_CHECKING:
+    from rebuno.sealing import ExecutionKey, KeyRing
 
 
 class Store(Protocol):
@@ -211,6 +215,59 @@ class Store(Protocol):
     async def lead(self, role: str, seconds: float) -> bool:
         """Whether this open store does the work of `role` for so many seconds; at most one store does at any time.
         Calling it again in time keeps the role; `close` gives it up."""
+        ...
+
+    @property
+    def ring(self) -> "KeyRing | None":
+        """The keys that wrap data keys, where the store was opened with some."""
+        ...
+
+    async def sealed(self, execution: ExecutionRow, *, secrets: bool = False) -> ExecutionRow:
+        """A new execution with the key of the ring that it will be sealed under, or as it is. It is sealed where the
+        store encrypts, where an execution is whose payloads it takes over, or because it has `secrets`. To be asked
+        before its steps are identified and `create` is called.
+
+        Raises:
+            SealKeyMissing: it has to be sealed, and there is no key for it.
+        """
+        ...
+
+    async def execution_key(self, execution: ExecutionRow) -> "ExecutionKey | None":
+        """The data key of an execution; None where it is not sealed.
+
+        Raises:
+            SealKeyMissing, SealErased, SealBroken: it cannot be had; the execution may not go on.
+        """
+        ...
+
+    async def data_key(self, execution_id: str) -> DataKeyRow | None:
+        """The wrapped data key of an execution, if it has one."""
+        ...
+
+    async def has_data_keys(self) -> bool:
+        """Whether anything in the store is sealed."""
+        ...
+
+    async def key_ids(self) -> list[tuple[str, int, int]]:
+        """Under which keys of a ring executions are sealed, how many, and how many of them were erased."""
+        ...
+
+    async def of_person(self, on_behalf_of: str) -> list[str]:
+        """The ids of the executions that belong to one person, oldest first."""
+        ...
+
+    async def derived(self, execution_id: str) -> list[str]:
+        """The ids of the executions that hold copies of what stands in this one: its forks, its subagents, and those
+        that continue it."""
+        ...
+
+    async def erase(self, execution_ids: Sequence[str], by: str) -> int:
+        """Destroys the data keys of executions that have ended, how many; the files may hold them until `purge`."""
+        ...
+
+    async def purge(self) -> int:
+        """Sees to it that no byte of the store's files holds a data key that was erased; how many there were. Blocks
+        other writers meanwhile."""
         ...
 
     async def save_bundle(self, digest: str, sources: Sequence[tuple[str, str]]) -> None:

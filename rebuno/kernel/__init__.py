@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.core.submit import start as start_step
     from rebuno.kernel.history.archive import LONGEST_LINE, Recording
     from rebuno.kernel.history.archive import lines as recording_lines
+    from rebuno.kernel.history.archive import opened as opened_recording
     from rebuno.kernel.history.archive import read as read_recording
     from rebuno.kernel.history.divergence import Divergence
     from rebuno.kernel.history.event_payloads import payload as event_payload
@@ -123,6 +124,7 @@ _HOMES: Final = {
     "key_view": ("views", "key"),
     "may_be_own": ("lifecycle.execution", "may_be_own"),
     "new_key_view": ("views", "new_key"),
+    "opened_recording": ("history.archive", "opened"),
     "open_session": ("sessions.session", "open_session"),
     "pot_view": ("views", "pot"),
     "background_in_rows": ("core.origins", "in_rows"),
@@ -206,6 +208,7 @@ __all__ = [
     "may_be_own",
     "new_key_view",
     "open_session",
+    "opened_recording",
     "pot_view",
     "raised_view",
     "read_recording",

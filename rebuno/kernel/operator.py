@@ -28,6 +28,7 @@ from rebuno.kernel.lifecycle import fork, say, standing, stops, votes
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.changed_files import changed
 from rebuno.kernel.lifecycle.close import failure
+from rebuno.kernel.lifecycle.erase import ErasingOperator
 from rebuno.kernel.lifecycle.execution import newest
 from rebuno.kernel.lifecycle.fork_resources import fork_points, with_restoration
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
@@ -52,7 +53,7 @@ from rebuno.types import (
 SHORTEST_PREFIX: Final = 4
 
 
-class Operator:
+class Operator(ErasingOperator):
     """The operator's view of one store. Needs no policy: what waits was judged already.
 
     Every method may raise a `StoreError`.
@@ -397,11 +398,12 @@ class Operator:
         """The ids of the executions that were created at this time or later (seconds since 1970), newest first."""
         return [execution.id async for execution in began_since(self._store, since)]
 
-    async def record(self, ref: str) -> archive.Recording:
-        """An execution with all that belongs to it; `rebuno.kernel.history.archive.lines` makes a file of it. Raises as
-        `rebuno.kernel.history.archive.record` does."""
+    async def record(self, ref: str, *, sealed: bool = True) -> archive.Recording:
+        """An execution with all that belongs to it; `rebuno.kernel.history.archive.lines` makes a file of it. What is
+        sealed stays so, unless `sealed` is False. Raises as `rebuno.kernel.history.archive.record` and `opened` do."""
         execution = await self._row(ref)
-        return await archive.record(self._store, execution.id)
+        found = await archive.record(self._store, execution.id)
+        return found if sealed else archive.opened(found, self._store.ring)
 
     async def restore(self, recording: archive.Recording) -> Execution:
         """Adds a recorded execution to this store. Raises as `rebuno.kernel.history.archive.restore` does."""

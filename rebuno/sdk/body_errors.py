@@ -25,15 +25,16 @@ class BodyError(Exception):
         self.error = error
 
 
-def kept_of(execution_id: str, step_id: str, target: str, error: BaseException) -> str:
-    """The journal's record of a body's own exception, which is logged too."""
+def kept_of(execution_id: str, step_id: str, target: str, error: BaseException, *, sealed: bool = False) -> str:
+    """The journal's record of a body's own exception, which is logged too; of a `sealed` execution only its type."""
     if isinstance(error, BodyError | OutcomeUnknownError | NotJSON | RebunoError):
         return ""
     where = {"execution_id": execution_id, "step_id": step_id}
     # A handler may deal with what a service says; a mistake of the code's own is told wherever it is caught.
     level = logging.WARNING if raised.mistaken(error) else logging.INFO
     name = recordable(target[:_LONGEST_NAME])
-    logger.log(level, "the body of the step `%s` failed", name, exc_info=error, extra=where)
+    kind, trace = type(error).__name__, None if sealed else error
+    logger.log(level, "the body of the step `%s` failed: %s", name, kind, exc_info=trace, extra=where)
     return identity.canonical(raised.of(error))
 
 

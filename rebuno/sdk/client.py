@@ -17,6 +17,7 @@ from rebuno.types import (
     Approval,
     CheckedHistory,
     Delta,
+    ErasedExecutions,
     Event,
     Execution,
     ForkPoints,
@@ -241,6 +242,17 @@ class Client:
         """Its newest event, the last one that a fork can begin at, its resources, and the checkpoints that a fork can
         begin with."""
         return await self._one(ForkPoints, "GET", route("executions", execution_id, "fork-points"))
+
+    async def erase(self, execution_id: str, *, cancel: bool = False) -> ErasedExecutions:
+        """Destroys the data key of an encrypted execution, so that nobody can read what it holds. `ConflictError` if it
+        has not ended, unless it is to `cancel` it first."""
+        path = route("executions", execution_id, "erase")
+        return await self._one(ErasedExecutions, "POST", path, _given(cancel=cancel or None))
+
+    async def erase_person(self, on_behalf_of: str, *, cancel: bool = False) -> ErasedExecutions:
+        """The same for all executions on behalf of a person."""
+        said = {"on_behalf_of": on_behalf_of, **_given(cancel=cancel or None)}
+        return await self._one(ErasedExecutions, "POST", route("erase"), said)
 
     async def latest_seq(self, execution_id: str) -> int:
         """The number of its newest event, the last one that a fork can begin at."""

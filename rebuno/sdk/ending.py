@@ -81,9 +81,15 @@ def ending(task: "asyncio.Task[Any]", *, blocked: bool) -> Completed | Failed | 
     return Failed(recordable(failure_reason(error)), _kept(error), error)
 
 
-def log_failure(failed: Failed, execution_id: str) -> None:
-    """Logs a handler's failure, with the traceback unless it was logged before."""
+def log_failure(failed: Failed, execution_id: str, *, sealed: bool = False) -> None:
+    """Logs a handler's failure, with the traceback unless it was logged before. Of a `sealed` execution only the kind
+    is told, since the rest may hold anything."""
     error = failed.error
+    if sealed:
+        kind = f"{failed.reason.partition(':')[0] if ':' in failed.reason else 'agent_error'} ({type(error).__name__})"
+        where = {"execution_id": execution_id}
+        logger.error("the handler of the encrypted execution %s failed: %s", execution_id, kind, extra=where)
+        return
     said = {"execution_id": execution_id, "reason": failed.reason}
     if isinstance(error, PolicyError | RateLimited):
         # The policy did what it is there for.

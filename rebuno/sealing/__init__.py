@@ -4,8 +4,8 @@
 which the store keeps wrapped under a key of the ring.
 """
 
-from rebuno.errors import KeyRingError, SealBroken, SealKeyMissing
+from rebuno.errors import KeyRingError, SealBroken, SealErased, SealKeyMissing
 from rebuno.sealing.execution_key import ExecutionKey
 from rebuno.sealing.ring import KeyRing, RingKey
 
-__all__ = ["ExecutionKey", "KeyRing", "KeyRingError", "RingKey", "SealBroken", "SealKeyMissing"]
+__all__ = ["ExecutionKey", "KeyRing", "KeyRingError", "RingKey", "SealBroken", "SealErased", "SealKeyMissing"]

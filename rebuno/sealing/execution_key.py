@@ -1,7 +1,6 @@
 """The data key of one execution: encrypts what belongs to it."""
 
 import hmac
-import os
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from typing import TYPE_CHECKING, Final
@@ -38,20 +37,23 @@ class ExecutionKey:
     execution, does not open.
     """
 
-    __slots__ = ("_cipher", "execution_id", "key_id", "wrapped")
+    __slots__ = ("_cipher", "_nonces", "execution_id", "key_id", "wrapped")
 
     def __init__(self, execution_id: str, key_id: str, *, data_key: bytes, wrapped: bytes) -> None:
         self.execution_id = execution_id
         self.key_id = key_id
         self.wrapped = wrapped
         self._cipher = cipher(data_key)
+        self._nonces = derived(data_key, "nonces")
 
     def __repr__(self) -> str:
         return f"ExecutionKey({self.execution_id!r}, {self.key_id!r})"
 
     def encrypt(self, data: bytes, place: str) -> bytes:
-        """A nonce of 12 random bytes, the ciphertext and a tag of 16 bytes."""
-        nonce = os.urandom(_NONCE)
+        """A nonce of 12 bytes, the ciphertext and a tag of 16 bytes: the same for the same data at the same place, so
+        that what is written a second time stays what it is, and its hash with it."""
+        # INVARIANT: a nonce comes again with the very same data and place only: it is a keyed hash of both.
+        nonce = hmac.digest(self._nonces, len(place.encode()).to_bytes(4) + place.encode() + data, "sha256")[:_NONCE]
         return nonce + self._cipher.encrypt(nonce, data, self._about(place))
 
     def decrypt(self, sealed: bytes, place: str) -> bytes:

@@ -22,7 +22,8 @@ class Config:
     path of one. There are `connections` to a
     database at most. `bounds` are those of a
     body. Port 0 is any free one; `grace` is how long requests may take to end at a shutdown, in seconds. Where
-    it is `traced`, requests, executions and steps are spans of OpenTelemetry."""
+    it is `traced`, requests, executions and steps are spans of OpenTelemetry. With `encrypt` every payload of a new
+    execution is stored encrypted; `key_ring` is the path of a key ring, `key_command` a command that prints one."""
 
     db: str
     host: str = "127.0.0.1"
@@ -39,6 +40,9 @@ class Config:
     bounds: Bounds = field(default_factory=Bounds)
     grace: float = 20.0
     traced: bool = False
+    encrypt: bool = False
+    key_ring: str = ""
+    key_command: str = ""
 
     def check(self) -> None:
         """Raises `ValidationError` if the settings do not fit together."""
@@ -52,6 +56,8 @@ class Config:
             raise ValidationError(f"the bearer token has fewer than {SHORTEST_TOKEN} characters, which can be guessed")
         if not self.bearer_token.isascii() or not self.bearer_token.isprintable() or " " in self.bearer_token:
             raise ValidationError("the bearer token holds a character that no header can carry; use letters and digits")
+        if self.encrypt and not (self.key_ring or self.key_command):
+            raise ValidationError("encryption needs a key ring; give `--key-ring FILE` or `--key-command CMD`")
         if self.db == ":memory:" and not self.open_to_all:
             raise ValidationError("a server that forgets everything is for `rebuno dev`; name a file or a database")
         if self.settings.max_attempts < 1 or self.settings.deliveries < 1:

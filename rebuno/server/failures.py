@@ -7,7 +7,18 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rebuno.errors import APIError, BundleError, NotJSON, RateLimited, RebunoError, StoreError, Terminated
+from rebuno.errors import (
+    APIError,
+    BundleError,
+    NotJSON,
+    RateLimited,
+    RebunoError,
+    SealBroken,
+    SealErased,
+    SealKeyMissing,
+    StoreError,
+    Terminated,
+)
 from rebuno.policy import Diagnostic
 from rebuno.server.wire import answers
 
@@ -37,6 +48,10 @@ def refusal(error: RebunoError) -> tuple[int, str, str, Any]:
             return 400, "validation_error", said, [_diagnostic(one) for one in error.diagnostics]
         case NotJSON():
             return 400, "validation_error", str(error), None
+        case SealKeyMissing():
+            return 409, "conflict", str(error), {"seal_key": error.key_id}
+        case SealErased() | SealBroken():
+            return 409, "conflict", str(error), None
         case RateLimited():
             return 429, "rate_limited", error.reason, None
         case _:

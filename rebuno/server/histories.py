@@ -1,4 +1,4 @@
-"""The routes for whole histories: try again, verify, export, import, and sweep the store."""
+"""The routes for whole histories: try again, verify, export, import, erase, and sweep the store."""
 
 from functools import partial
 from io import BytesIO
@@ -73,6 +73,23 @@ async def sweep(call: ApiCall) -> Response:
     return said(model(done.view()))
 
 
+async def erase(call: ApiCall) -> Response:
+    """Erase what an encrypted execution holds"""
+    end = bool(call.body(requests.Erase).cancel)
+    done = await call.serving.erase([call.id], by=call.caller.name, end=end)
+    call.note("execution erased", erased=str(len(done.erased)))
+    return said(model(done))
+
+
+async def erase_person(call: ApiCall) -> Response:
+    """Erase what the encrypted executions on behalf of a person hold"""
+    body = call.body(requests.ErasePerson)
+    done = await call.serving.erase_person(body.on_behalf_of, by=call.caller.name, end=bool(body.cancel))
+    # The name of the person is no matter of the log.
+    call.note("executions of a person erased", erased=str(len(done.erased)))
+    return said(model(done))
+
+
 ENDPOINTS: Final = (
     Endpoint(
         "POST",
@@ -95,6 +112,17 @@ ENDPOINTS: Final = (
         body=requests.ImportHistory,
         answer=types.Execution,
         status=201,
+    ),
+    Endpoint(
+        "POST",
+        f"{_EXECUTION}/erase",
+        erase,
+        scopes=_WRITE,
+        body=requests.Erase,
+        answer=types.ErasedExecutions,
+    ),
+    Endpoint(
+        "POST", "/v0/erase", erase_person, scopes=_WRITE, body=requests.ErasePerson, answer=types.ErasedExecutions
     ),
     Endpoint("POST", "/v0/sweep", sweep, scopes=_WRITE, body=requests.Sweep, answer=types.SweptStore),
 )

@@ -50,7 +50,14 @@ async def run(config: Config, started: Callable[[str], None], pages: Pages = _no
     layers = [read_source(path) for path in config.layers]
     shadows = shadow_policies(config.shadows)
     with bound(config.host, config.port) as listening, exported() if config.traced else nullcontext() as provider:
-        store = await open_store(config.db, serving=True, connections=config.connections)
+        store = await open_store(
+            config.db,
+            serving=True,
+            connections=config.connections,
+            key_ring=config.key_ring,
+            key_command=config.key_command,
+            encrypt=config.encrypt,
+        )
         try:
             server = assemble(
                 store,

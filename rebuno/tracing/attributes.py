@@ -7,7 +7,7 @@ among them only where they are asked for.
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rebuno.journal.records import ExecutionRow, StepRow
@@ -72,13 +72,16 @@ def of_execution(row: ExecutionRow) -> SpanText:
         said["rebuno.forked_from"] = row.forked_from
     failed = row.status is ExecutionStatus.FAILED
     if failed:
-        said["error.type"] = _short(row.failure_reason.partition(":")[0]) or "_OTHER"
+        said["error.type"] = "_OTHER" if row.seal else _short(row.failure_reason.partition(":")[0]) or "_OTHER"
     return SpanText(f"invoke_agent {_short(row.agent_id)}", said, failed=failed)
 
 
 def of_step(step: StepRow, execution: ExecutionRow, *, content: bool) -> SpanText:
     """A step whose body has ended; with `content` a tool's arguments and result too."""
     failed = step.status is not StepStatus.SUCCEEDED
+    if execution.seal:
+        # Nothing of what is encrypted leaves the store in the clear.
+        step, content = replace(step, args="null", result=None, error=None), False
     said: Attributes = {
         **_agent(execution),
         "rebuno.execution.id": step.execution_id,

@@ -123,6 +123,7 @@ class _SpannedTransport:
         self.submit = transport.submit
         self.release = transport.release
         self.external = transport.external
+        self.sealed = getattr(transport, "sealed", False)
 
     async def succeed(
         self, step_id: str, result: str, value: object, *, captured: Captured | None = None

@@ -58,10 +58,16 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    db: str = ":memory:", *, tracer: Any = None, pages: Pages = lambda server: (), **options: Any
+    db: str = ":memory:",
+    *,
+    tracer: Any = None,
+    pages: Pages = lambda server: (),
+    key_ring: Any = None,
+    encrypt: bool = False,
+    **options: Any,
 ) -> AsyncIterator[Running]:
     """A server over a store of its own, with these `pages`; `options` are those of `assemble`."""
-    store = await open_store(db)
+    store = await open_store(db, key_ring=key_ring, encrypt=encrypt)
     try:
         server = assemble(store, **{"bearer_token": TOKEN, "settings": QUICK, **options})
         started: asyncio.Future[str] = asyncio.get_running_loop().create_future()

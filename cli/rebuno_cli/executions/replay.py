@@ -53,12 +53,13 @@ def replay(source: str, handler: str, policy: tuple[str, ...], db: str | None, a
 
 
 def _recording(source: str, db: str | None) -> "Recording":
-    from rebuno.kernel import LONGEST_LINE, read_recording
+    from rebuno.kernel import LONGEST_LINE, opened_recording, read_recording
 
     if source == "-" or os.path.lexists(source):
-        return read_recording(files.lines(source, LONGEST_LINE + 1), name=files.named(source))
+        read = read_recording(files.lines(source, LONGEST_LINE + 1), name=files.named(source))
+        return read if read.data_key is None else opened_recording(read, connection.ring())
     try:
-        return connection.ask(db, lambda operator: operator.record(source))
+        return connection.ask(db, lambda operator: operator.record(source, sealed=False))
     except ValidationError as error:
         raise ValidationError(f"`{source}` is no file, and {error.message}") from None
 

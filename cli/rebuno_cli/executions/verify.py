@@ -25,5 +25,8 @@ def verify(ref: str, head: str, db: str | None, url: str | None, as_json: bool) 
     else:
         sound = f"{found.events} events and {found.steps} steps are sound"
         said = [f"execution {found.execution_id}: {sound}", f"head {found.head_hash}"]
+        if found.seal_key is not None:
+            what = f"{found.erased} payloads were erased" if found.erased else "it is encrypted"
+            said.append(f"{what}, under the key {escape(found.seal_key, 80)}")
     show(as_json, lambda: found.model_dump(mode="json"), lambda: said)
     return 1 if found.fault else 0

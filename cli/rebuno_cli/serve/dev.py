@@ -16,6 +16,9 @@ from rebuno_cli.serve import options
 @options.max_attempts
 @options.unreachable_for
 @options.bearer_token
+@options.encrypt
+@options.key_ring
+@options.key_command
 def dev(
     db: str,
     host: str,
@@ -27,6 +30,9 @@ def dev(
     max_attempts: int,
     unreachable_for: str,
     bearer_token: str,
+    encrypt: bool,
+    key_ring: str,
+    key_command: str,
 ) -> int:
     """Serve a kernel for trying things out: in memory unless `--db` names a file, without any authentication of clients
     (a token that is sent is checked), everything allowed to agents without a bundle. Every decision is shown.
@@ -52,6 +58,9 @@ def dev(
             max_attempts=max_attempts, unreachable_for=options.seconds("--unreachable-for", unreachable_for)
         ),
         grace=2.0,
+        encrypt=encrypt,
+        key_ring=key_ring,
+        key_command=key_command,
     )
 
     def started(url: str) -> None:

@@ -175,6 +175,29 @@ max_digits = click.option(
     show_envvar=True,
     help="So many digits a number in a body may have.",
 )
+encrypt = click.option(
+    "--encrypt",
+    is_flag=True,
+    envvar="REBUNO_ENCRYPT",
+    show_envvar=True,
+    help="Store every payload of new executions encrypted; a key ring is needed.",
+)
+key_ring = click.option(
+    "--key-ring",
+    default="",
+    metavar="FILE",
+    envvar="REBUNO_KEY_RING",
+    show_envvar=True,
+    help="The key ring, a file of mode 0600; `rebuno keyring create` makes one.",
+)
+key_command = click.option(
+    "--key-command",
+    default="",
+    metavar="CMD",
+    envvar="REBUNO_KEY_COMMAND",
+    show_envvar=True,
+    help="A command that prints the key ring, in the place of a file.",
+)
 log_format = click.option(
     "--log-format",
     type=click.Choice(["json", "text"]),

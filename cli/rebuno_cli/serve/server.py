@@ -32,6 +32,9 @@ from rebuno_cli.serve import options
 @options.console_proxies
 @options.console_header
 @options.console_scopes
+@options.encrypt
+@options.key_ring
+@options.key_command
 @click.option(
     "--otel",
     is_flag=True,
@@ -66,6 +69,9 @@ def server(
     console_proxy: tuple[str, ...],
     console_header: str,
     console_scope: tuple[str, ...],
+    encrypt: bool,
+    key_ring: str,
+    key_command: str,
     otel: bool,
     log_format: str,
     log_level: str,
@@ -103,6 +109,9 @@ def server(
         bounds=Bounds(digits=max_digits, values=max_values),
         grace=grace,
         traced=otel,
+        encrypt=encrypt,
+        key_ring=key_ring,
+        key_command=key_command,
     )
     return options.serve(
         wanted,

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreBusy, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, Head, Written, chained
+from rebuno.journal.data_keys import DataKeyRow
 from rebuno.journal.postgres.failures import UNFIT, lost, settled
 from rebuno.journal.postgres.group import ChangeGroup, approval_objects, dispatch_object, event_objects, step_objects
 from rebuno.journal.postgres.pipeline import PreparedConnection, pipelined
@@ -24,6 +25,13 @@ from rebuno.model.execution import ExecutionStatus
 _MOST_HEADS: Final = 10_000
 # How often a batch that rests on nothing is moved behind what others wrote before it.
 _MOST_TRIES: Final = 1000
+
+
+def _data_key(key: DataKeyRow | None, at: float) -> dict[str, Any] | None:
+    if key is None:
+        return None
+    wrapped = None if key.wrapped is None else hexed(key.wrapped)
+    return {**asdict(key), "wrapped": wrapped, "created_at": key.created_at or at}
 
 
 class PostgresChanges:
@@ -146,6 +154,7 @@ class PostgresChanges:
             "spawned_step_id": execution.spawned_step_id,
             "created_by": execution.created_by,
             "on_behalf_of": execution.on_behalf_of,
+            "seal": execution.seal,
             "ended_at": at if execution.status.terminal else 0.0,
         }
         change = {
@@ -160,6 +169,7 @@ class PostgresChanges:
             "places": [asdict(place) for place in copied.places],
             "turns": [asdict(turn) for turn in copied.turns],
             "root": asdict(copied.root) if copied.root is not None else None,
+            "data_key": _data_key(copied.data_key, at),
             "pots": [declared(one.take) for one in copied.takes],
             "takes": [
                 {

@@ -5,17 +5,17 @@
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json,
-        places json, turns json, root json, pots json, takes json, resources json, checkpoints json
+        places json, turns json, root json, pots json, takes json, resources json, checkpoints json, data_key json
     )
 ), added AS (
     INSERT INTO rebuno.executions
            (id, agent_id, key, status, digest, failure_reason, attempt, owner, host, pid, lease_until, head_seq,
             head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session, continues,
-            spawned_execution_id, spawned_step_id, created_by, on_behalf_of, told, ended_at)
+            spawned_execution_id, spawned_step_id, created_by, on_behalf_of, seal, told, ended_at)
     SELECT x.id, x.agent_id, x.key, x.status, x.digest, x.failure_reason, x.attempt, x.owner, x.host, x.pid,
            x.lease_until, x.head_seq, x.head_hash, x.created_at, x.updated_at, x.deadline_at, x.pinned, x.forked_from,
            x.fork_seq, x.served, x.session, x.continues, x.spawned_execution_id, x.spawned_step_id, x.created_by,
-           x.on_behalf_of,
+           x.on_behalf_of, x.seal,
            x.spawned_execution_id <> '' AND x.spawned_step_id = '', x.ended_at
     FROM given AS g, json_populate_record(NULL::rebuno.executions, g.execution) AS x
     ON CONFLICT DO NOTHING
@@ -57,6 +57,11 @@ WITH given AS (
 ), rooted AS (
     INSERT INTO rebuno.roots
     SELECT x.* FROM added, given AS g, json_populate_record(NULL::rebuno.roots, g.root) AS x WHERE g.root IS NOT NULL
+), keyed AS (
+    INSERT INTO rebuno.data_keys (execution_id, key_id, covers, wrapped, created_at, erased_at, erased_by)
+    SELECT x.execution_id, x.key_id, x.covers, x.wrapped, x.created_at, x.erased_at, x.erased_by
+    FROM added, given AS g, json_populate_record(NULL::rebuno.data_keys, g.data_key) AS x
+    WHERE g.data_key IS NOT NULL
 ), potted AS (
     INSERT INTO rebuno.pots AS p (key, bundle, name, measure, scope, owner, number, per, seconds, taken)
     SELECT DISTINCT ON (x.key) x.key, x.bundle, x.name, x.measure, x.scope, x.owner, x.number, x.seconds, x.seconds, ''

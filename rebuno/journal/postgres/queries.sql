@@ -251,35 +251,35 @@ WHERE id = %(id)s AND attempt = %(attempt)s AND owner = %(owner)s AND lease_unti
 -- One execution.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows WHERE id = %(id)s
 
 -- name: execution-by-key
 -- An agent's execution under the caller's own id.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows WHERE agent_id = %(agent_id)s AND key = %(key)s
 
 -- name: executions-by-key
 -- Every agent's execution under the caller's own id.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows WHERE key = %(key)s ORDER BY n
 
 -- name: executions-by-prefix
 -- The executions whose ids begin so; no character stands above U+10FFFF.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows WHERE id >= %(prefix)s AND id < %(prefix)s || chr(1114111) ORDER BY id LIMIT 10
 
 -- name: executions
 -- A page of executions, newest first; an empty filter takes all.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows
 WHERE (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s) AND (%(status)s::text IS NULL OR status = %(status)s)
   AND (%(session)s::text IS NULL OR session = %(session)s)
@@ -290,7 +290,7 @@ ORDER BY n DESC LIMIT %(limit)s
 -- The executions whose time is up, the most overdue first.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows
 WHERE deadline_at > 0 AND deadline_at < %(before)s AND ended_at = 0
 ORDER BY deadline_at, n LIMIT %(limit)s
@@ -299,7 +299,7 @@ ORDER BY deadline_at, n LIMIT %(limit)s
 -- The executions that ended before a time, oldest first.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows
 WHERE ended_at > 0 AND ended_at < %(before)s
 ORDER BY ended_at, n LIMIT %(limit)s

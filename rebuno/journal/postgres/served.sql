@@ -35,7 +35,7 @@ SELECT (SELECT count(*) FROM marked) FROM held
 -- The oldest execution of a session that has not ended.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows
 WHERE agent_id = %(agent_id)s AND session = %(session)s AND session <> ''
   AND status IN ('pending', 'running', 'blocked')
@@ -45,7 +45,7 @@ ORDER BY n LIMIT 1
 -- The newest execution of a session that has completed.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows
 WHERE agent_id = %(agent_id)s AND session = %(session)s AND session <> '' AND status = 'completed'
 ORDER BY n DESC LIMIT 1
@@ -54,7 +54,7 @@ ORDER BY n DESC LIMIT 1
 -- The oldest pending execution of each session in which nothing runs or is blocked.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows AS p
 WHERE p.status = 'pending' AND NOT EXISTS (
     SELECT 1 FROM rebuno.executions AS e
@@ -66,21 +66,21 @@ ORDER BY p.n LIMIT %(limit)s
 -- The subagent of a step.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows WHERE spawned_step_id = %(id)s AND spawned_step_id <> ''
 
 -- name: children
 -- The subagents of an execution of whose end it does not know yet.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows WHERE spawned_execution_id = %(id)s AND spawned_execution_id <> '' AND NOT told ORDER BY n
 
 -- name: children-ended
 -- Subagents that have ended, whose parents do not know it yet.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM rebuno.execution_rows WHERE spawned_execution_id <> '' AND NOT told AND ended_at > 0 ORDER BY n LIMIT %(limit)s
 
 -- name: orphans
@@ -88,7 +88,7 @@ FROM rebuno.execution_rows WHERE spawned_execution_id <> '' AND NOT told AND end
 SELECT c.id, c.agent_id, c.key, c.status, c.input, c.digest, c.output, c.failure_reason, c.attempt, c.owner, c.host,
        c.pid, c.lease_until, c.head_seq, c.head_hash, c.created_at, c.updated_at, c.deadline_at, c.pinned,
        c.forked_from, c.fork_seq, c.served, c.session, c.continues, c.spawned_execution_id, c.spawned_step_id,
-       c.created_by, c.on_behalf_of, c.state
+       c.created_by, c.on_behalf_of, c.state, c.seal
 FROM rebuno.execution_rows AS c LEFT JOIN rebuno.executions AS p ON p.id = c.spawned_execution_id
 WHERE c.spawned_execution_id <> '' AND NOT c.told AND c.ended_at = 0 AND (p.id IS NULL OR p.ended_at > 0 OR EXISTS (
     SELECT 1 FROM rebuno.steps AS s WHERE s.step_id = c.spawned_step_id AND s.status IN ('failed', 'denied', 'cancelled')))

@@ -20,6 +20,7 @@ from rebuno.journal.postgres.connection import SILENCE, connect, migrate, target
 from rebuno.journal.postgres.group import GroupChange
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.pooling import refuse_shared
+from rebuno.journal.postgres.sealing import PostgresSealing
 from rebuno.journal.postgres.served import PostgresServed
 from rebuno.journal.postgres.server_clock import ServerClock
 from rebuno.journal.postgres.session import Session
@@ -38,7 +39,7 @@ DEFER_SECONDS: Final = 0.002
 CONNECTIONS: Final = 8
 
 
-class PostgresStore(PostgresServed):
+class PostgresStore(PostgresServed, PostgresSealing):
     """A store in one database, in its schema `rebuno`. Open it with `open`; see `Store` for what the methods promise.
 
     Threads of its own speak to the server, so that a handler that computes holds up neither a deferred outcome nor the

@@ -96,6 +96,11 @@ class SQLiteChanges:
             taken = {"key": one.take.pot.key, "step_id": one.step_id, "execution_id": one.take.execution_id}
             self._connection.execute(SQL["copy-amount"], {**taken, "at": one.at, "amount": one.take.amount})
             self._connection.execute(SQL["disturb-pot"], {"key": one.take.pot.key})
+        if copied.data_key is not None:
+            key = copied.data_key
+            made_at = key.created_at or now
+            values = (key.execution_id, key.key_id, key.covers, key.wrapped, made_at, key.erased_at, key.erased_by)
+            self._execute(SQL["add-data-key"], values)
         if copied.dispatch is not None:
             self._execute(SQL["put-dispatch"], dispatch_values(copied.dispatch))
         self._moved[execution.id] = head

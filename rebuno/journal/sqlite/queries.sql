@@ -57,9 +57,9 @@ SELECT head_seq, head_hash, status, attempt, owner FROM executions WHERE id = ?1
 INSERT INTO executions (id, agent_id, key, status, digest, failure_reason, attempt, owner, host, pid, lease_until,
                         head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq,
                         served, session, continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of,
-                        ended_at, told)
+                        seal, ended_at, told)
 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
-       ?25, ?26,
+       ?25, ?26, ?27,
        iif(?4 IN ('completed', 'failed', 'cancelled'), ?15, 0.0),
        ?23 <> '' AND ?24 = ''
 WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE id = ?1 OR (agent_id = ?2 AND key = ?3))
@@ -145,35 +145,35 @@ WHERE id = ?1 AND attempt = ?2 AND owner = ?3 AND lease_until > 0 AND status NOT
 -- One execution.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows WHERE id = ?1
 
 -- name: execution-by-key
 -- An agent's execution under the caller's own id.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows WHERE agent_id = ?1 AND key = ?2
 
 -- name: executions-by-key
 -- Every agent's execution under the caller's own id.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows WHERE key = ?1 ORDER BY n
 
 -- name: executions-by-prefix
 -- The executions whose ids begin so; no character stands above U+10FFFF.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT 10
 
 -- name: executions
 -- A page of executions, newest first; an empty filter takes all.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows
 WHERE (?1 IS NULL OR agent_id = ?1) AND (?2 IS NULL OR session = ?2) AND (?3 IS NULL OR status = ?3)
   AND (?4 IS NULL OR n < (SELECT n FROM executions WHERE id = ?4))
@@ -183,7 +183,7 @@ ORDER BY n DESC LIMIT ?5
 -- The executions whose deadline has passed, the most overdue first.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows
 WHERE deadline_at > 0 AND ended_at = 0 AND deadline_at < ?1 ORDER BY deadline_at LIMIT ?2
 
@@ -191,7 +191,7 @@ WHERE deadline_at > 0 AND ended_at = 0 AND deadline_at < ?1 ORDER BY deadline_at
 -- The executions that ended before a time, oldest first.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows
 WHERE ended_at > 0 AND ended_at < ?1 ORDER BY ended_at LIMIT ?2
 

@@ -41,7 +41,7 @@ UPDATE contents SET state = ?2 WHERE n = (SELECT n FROM executions WHERE id = ?1
 -- The oldest execution of a session that has not ended.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows
 WHERE agent_id = ?1 AND session = ?2 AND session <> '' AND status IN ('pending', 'running', 'blocked')
 ORDER BY n LIMIT 1
@@ -50,7 +50,7 @@ ORDER BY n LIMIT 1
 -- The newest execution of a session that has completed.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows
 WHERE agent_id = ?1 AND session = ?2 AND session <> '' AND status = 'completed' ORDER BY n DESC LIMIT 1
 
@@ -58,7 +58,7 @@ WHERE agent_id = ?1 AND session = ?2 AND session <> '' AND status = 'completed' 
 -- The oldest pending execution of each session in which nothing runs or is blocked.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows AS p
 WHERE p.status = 'pending' AND NOT EXISTS (
     SELECT 1 FROM executions AS e
@@ -70,21 +70,21 @@ ORDER BY p.n LIMIT ?1
 -- The subagent of a step.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows WHERE spawned_step_id = ?1 AND spawned_step_id <> ''
 
 -- name: children
 -- The subagents of an execution of whose end it does not know yet.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows WHERE spawned_execution_id = ?1 AND spawned_execution_id <> '' AND told = 0 ORDER BY n
 
 -- name: children-ended
 -- Subagents that have ended, whose parents do not know it yet.
 SELECT id, agent_id, key, status, input, digest, output, failure_reason, attempt, owner, host, pid, lease_until,
        head_seq, head_hash, created_at, updated_at, deadline_at, pinned, forked_from, fork_seq, served, session,
-       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state
+       continues, spawned_execution_id, spawned_step_id, created_by, on_behalf_of, state, seal
 FROM execution_rows WHERE spawned_execution_id <> '' AND told = 0 AND ended_at > 0 ORDER BY n LIMIT ?1
 
 -- name: orphans
@@ -92,7 +92,7 @@ FROM execution_rows WHERE spawned_execution_id <> '' AND told = 0 AND ended_at >
 SELECT c.id, c.agent_id, c.key, c.status, c.input, c.digest, c.output, c.failure_reason, c.attempt, c.owner, c.host,
        c.pid, c.lease_until, c.head_seq, c.head_hash, c.created_at, c.updated_at, c.deadline_at, c.pinned,
        c.forked_from, c.fork_seq, c.served, c.session, c.continues, c.spawned_execution_id, c.spawned_step_id,
-       c.created_by, c.on_behalf_of, c.state
+       c.created_by, c.on_behalf_of, c.state, c.seal
 FROM execution_rows AS c LEFT JOIN executions AS p ON p.id = c.spawned_execution_id
 WHERE c.spawned_execution_id <> '' AND c.told = 0 AND c.ended_at = 0 AND (p.id IS NULL OR p.ended_at > 0 OR EXISTS (
     SELECT 1 FROM steps AS s WHERE s.step_id = c.spawned_step_id AND s.status IN ('failed', 'denied', 'cancelled')))

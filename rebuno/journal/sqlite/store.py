@@ -23,6 +23,7 @@ from rebuno.journal.sqlite.failures import named
 from rebuno.journal.sqlite.file_watch import FileWatch
 from rebuno.journal.sqlite.jobs import EndJob, Keep, WriteJob
 from rebuno.journal.sqlite.marks import Marks
+from rebuno.journal.sqlite.sealing import SQLiteSealing
 from rebuno.journal.sqlite.served import SQLiteServed
 from rebuno.journal.sqlite.upkeep import Upkeep
 from rebuno.journal.sqlite.writer import DEFER_SECONDS, RENEW_SECONDS, Writer
@@ -36,7 +37,7 @@ T = TypeVar("T")
 LONG_TEXT: Final = 256 * 1024
 
 
-class SQLiteStore(SQLiteServed):
+class SQLiteStore(SQLiteServed, SQLiteSealing):
     """A store in one file. Open it with `open`; see `Store` for what the methods promise.
 
     Not for network file systems: their locks cannot be trusted, and SQLite cannot tell.
@@ -63,8 +64,8 @@ class SQLiteStore(SQLiteServed):
         self._upkeep = Upkeep(connection, clock, self._leases)
         file = None if owner.file is None else Path(path).resolve()
         watch = None if file is None or owner.file is None else FileWatch(file, owner.file, path)
-        marks = Marks(connection, None if connection.readonly("main") else file, path)
-        self._writer = Writer(connection, patience, self._changes, clock, path, watch, marks, renew_seconds)
+        self._marks = Marks(connection, None if connection.readonly("main") else file, path)
+        self._writer = Writer(connection, patience, self._changes, clock, path, watch, self._marks, renew_seconds)
         self._broadcast = Broadcast()
         self._closed = False
 

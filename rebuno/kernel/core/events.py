@@ -186,6 +186,8 @@ def created(new: ExecutionRow, origin: Mapping[str, object] | None = None) -> Ne
         more["parent"] = new.spawned_execution_id
     if new.pinned:
         more["pinned"] = True
+    if new.seal:
+        more["seal_key"] = new.seal
     if new.deadline_at:
         more["deadline_at"] = rfc3339(new.deadline_at)
     more |= origin or {}

@@ -31,6 +31,7 @@ from rebuno.model.step import Idempotency, Kind, StepStatus
 INDETERMINATE: Final = identity.canonical(
     {"reason": "indeterminate", "message": "the step was started and nobody recorded how it ended"}
 )
+ERASED: Final = identity.canonical({"reason": "indeterminate", "message": "the result of the step was erased"})
 
 
 _NO_EDITS: Final = "a person has changed the arguments, and this agent cannot run them"
@@ -338,6 +339,9 @@ def _in_full(attempt: Attempt, known: StepRow, today: Decision) -> Decision:
 
 def _replay(attempt: Attempt, step: Identified, known: StepRow, today: Decision) -> Routed:
     """**replay**"""
+    # A placeholder is no text of its own kind: what was recorded was erased, or cannot be read here.
+    if known.result is not None and type(known.result) is not str:
+        return Routed(Answer(AnswerKind.REPLAY, known.step_id, error=ERASED))
     args = known.ran_args or None
     return Routed(Answer(AnswerKind.REPLAY, known.step_id, result=known.result, error=known.error, args=args))
 

@@ -6,11 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import chain
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from rebuno.errors import ConflictError, NotFoundError, StoreCorrupt, ValidationError
+from rebuno.errors import ConflictError, NotFoundError, SealErased, SealKeyMissing, StoreCorrupt, ValidationError
+from rebuno.journal.data_keys import ALL, SECRETS, DataKeyRow
 from rebuno.journal.records import NO_COLUMNS, ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow
 from rebuno.journal.resource_records import NO_RESOURCES, CheckpointRow, ResourceRow, ResourceRows
+from rebuno.journal.sealed.kept import KeptPayloads, ShownRows, raw
+from rebuno.journal.sealed.seal import check
 from rebuno.journal.store import Store
 from rebuno.journal.words import RootRow, TurnRow
 from rebuno.kernel.core.loading import load
@@ -20,6 +23,9 @@ from rebuno.kernel.history.external import held, taken_over
 from rebuno.kernel.history.imports import continued, places_of, takes_of
 from rebuno.model import identity
 from rebuno.model.definition import described, digest_of, recorded
+
+if TYPE_CHECKING:
+    from rebuno.sealing import KeyRing
 
 T = TypeVar("T")
 
@@ -56,6 +62,8 @@ class Recording:
     # What servers say of the tools: texts by their digests.
     definitions: tuple[tuple[str, str], ...] = ()
     external: ResourceRows = NO_RESOURCES
+    # Of an execution that is sealed: its rows and events hold ciphertext.
+    data_key: DataKeyRow | None = None
 
 
 async def record(store: Store, execution_id: str) -> Recording:
@@ -69,6 +77,11 @@ async def record(store: Store, execution_id: str) -> Recording:
     """
     for _ in range(_TRIES):
         execution = await store.execution(execution_id)
+        data_key = await store.data_key(execution.id) if execution.seal else None
+        if data_key is not None and data_key.covers == ALL:
+            # What is sealed leaves the store so.
+            store = raw(store)
+            execution = await store.execution(execution_id)
         steps, approvals = await load(store, execution.id)
         events = [event async for event in _events(store, execution.id)]
         turns, root = await store.turns(execution.id), await store.root(execution.id)
@@ -84,6 +97,7 @@ async def record(store: Store, execution_id: str) -> Recording:
             turns=tuple(turns),
             root=root,
             external=external,
+            data_key=data_key,
         )
         if fault := _fault(found):
             raise StoreCorrupt(f"the history of execution `{execution.id}` is damaged: {fault}; restore a copy")
@@ -116,6 +130,53 @@ async def _definitions(store: Store, recording: Recording) -> AsyncIterator[tupl
 
 
 def _fault(recording: Recording) -> str:
+    key = recording.data_key
+    if key is None or key.covers != ALL:
+        return _audited(recording)
+    kept = KeptPayloads()
+    kept.events(recording.events)
+    kept.execution(recording.execution)
+    for step in recording.steps:
+        kept.step(step)
+    for turn in recording.turns:
+        kept.turn(turn)
+    kept.root(recording.root)
+    return kept.fault or _audited(_shown(recording, ShownRows(key)))
+
+
+def _shown(recording: Recording, rows: ShownRows) -> Recording:
+    return replace(
+        recording,
+        execution=rows.execution(recording.execution),
+        events=tuple(map(rows.event, recording.events)),
+        steps=tuple(map(rows.step, recording.steps)),
+        approvals=tuple(map(rows.approval, recording.approvals)),
+        turns=tuple(map(rows.turn, recording.turns)),
+        root=rows.root(recording.root),
+        external=rows.external(recording.external),
+    )
+
+
+def opened(recording: Recording, ring: "KeyRing | None") -> Recording:
+    """A recording with what is sealed in it in the clear, to be replayed and not to be kept.
+
+    Raises:
+        SealKeyMissing, SealErased, SealBroken: it cannot be opened.
+    """
+    row, execution = recording.data_key, recording.execution
+    if row is None or row.covers != ALL:
+        return recording
+    if row.wrapped is None:
+        raise SealErased(execution.id)
+    if ring is None:
+        raise SealKeyMissing(row.key_id, execution_id=execution.id)
+    found = _shown(recording, ShownRows(row, ring.open_key(execution.id, row.key_id, row.wrapped)))
+    first = found.execution
+    check(first.input, first.output, first.state, *(text for s in found.steps for text in (s.args, s.result, s.error)))
+    return replace(found, data_key=None)
+
+
+def _audited(recording: Recording) -> str:
     audit = Audit(recording.execution)
     audit.events(recording.events)
     if not audit.fault:
@@ -160,6 +221,7 @@ def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
         ("root", () if recording.root is None else (recording.root,)),
         ("resource", recording.external.resources),
         ("checkpoint", recording.external.checkpoints),
+        ("data_key", () if recording.data_key is None else (recording.data_key,)),
     )
     for name, rows in rows_of:
         for row in rows:
@@ -206,6 +268,7 @@ class _Reader:
         self.root: RootRow | None = None
         self.resources: list[ResourceRow] = []
         self.checkpoints: list[CheckpointRow] = []
+        self.data_key: DataKeyRow | None = None
         self.ended = False
 
     def line(self, line: bytes, number: int, hashed: str) -> None:
@@ -239,6 +302,8 @@ class _Reader:
                 self.resources.append(_resource(decode(ResourceRow, held | own)))
             case "checkpoint" if isinstance(held, dict):
                 self.checkpoints.append(decode(CheckpointRow, held | own))
+            case "data_key" if isinstance(held, dict) and self.data_key is None:
+                self.data_key = _data_key(decode(DataKeyRow, held | own), self.execution)
             case "end":
                 if held != {"lines": number - 1, "sha256": hashed}:
                     raise UnfitError("the lines before are not those that were written")
@@ -266,6 +331,8 @@ class _Reader:
         """All of it, after the last line."""
         if self.execution is None or not self.ended:
             raise UnfitError("the file is empty" if not number else "the end is missing")
+        if bool(self.execution.seal) is not (self.data_key is not None):
+            raise UnfitError("an execution that is sealed has a data key, and no other has one")
         return Recording(
             self.execution,
             tuple(self.events),
@@ -276,6 +343,7 @@ class _Reader:
             self.root,
             tuple(self.definitions),
             ResourceRows(tuple(self.resources), tuple(self.checkpoints)),
+            self.data_key,
         )
 
 
@@ -294,6 +362,13 @@ def _definition(held: object) -> tuple[str, str]:
             described(text)
             return digest, text
     raise UnfitError("a definition is a text with its own digest")
+
+
+def _data_key(key: DataKeyRow, execution: ExecutionRow) -> DataKeyRow:
+    if key.key_id != execution.seal or key.covers not in (ALL, SECRETS) or len(key.wrapped or b"") > LONGEST_ID:
+        raise UnfitError("a data key belongs to its execution")
+    # Whether the files of another store held it says nothing here.
+    return replace(key, purged_at=0.0)
 
 
 def _step(step: StepRow) -> StepRow:
@@ -353,7 +428,8 @@ async def restore(store: Store, recording: Recording) -> ExecutionRow:
         began, external = taken_over(external)
         events += [*more, *began]
     copied = replace(copied, places=places, takes=takes, turns=recording.turns, root=recording.root, external=external)
-    if await store.create(execution, events, copied):
+    copied = replace(copied, data_key=recording.data_key)
+    if await raw(store).create(execution, events, copied):
         return await store.execution(execution.id)
     with suppress(NotFoundError):
         await store.execution(execution.id)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from rebuno.journal.chain import Chain, verify
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.journal.resource_records import ResourceRows
+from rebuno.journal.sealed.seal import is_hidden
 from rebuno.journal.words import RootRow, TurnRow
 from rebuno.kernel.core.origins import texts_of
 from rebuno.kernel.core.resource_log import ResourceLog
@@ -159,7 +160,9 @@ class Audit:
         event = self._turns.pop(row.number, None)
         if event is None:
             self._wrong(f"no event speaks of turn {row.number}")
-        elif (event.payload.get("hash"), event.payload.get("by")) != (_hash(identity.canonical(row.text)), row.said_by):
+        elif event.payload.get("by") != row.said_by or not (
+            is_hidden(row.text) or event.payload.get("hash") == _hash(identity.canonical(row.text))
+        ):
             self._wrong(f"turn {row.number} (event {event.event_seq}) is not what was said, or by another")
         elif row.event_seq != event.event_seq or not same_time(row.said_at, event.occurred_at):
             self._wrong(f"turn {row.number} names another event than {event.event_seq}, or another time")
@@ -174,6 +177,8 @@ class Audit:
             self._wrong("the root is not the one of event 1")
         else:
             kept = {"root_input_hash": row.input, "root_turns_hash": row.turns, "read_hash": row.read_args}
+            if is_hidden(row.input):
+                return
             for name, text in kept.items():
                 if created.get(name) != _hash(text):
                     self._wrong("what was written to the root, or read by a person, is not what event 1 speaks of")
@@ -208,7 +213,7 @@ class Audit:
             return "the log does not begin with `execution.created`"
         if created.get("digest", execution.digest) != execution.digest:
             return "the policy of its start is not the one of event 1"
-        if created.get("input_hash") != _hash(execution.input):
+        if not is_hidden(execution.input) and created.get("input_hash") != _hash(execution.input):
             return "the input is not the one that event 1 speaks of"
         if (created.get("agent_id"), created.get("key")) != (execution.agent_id, execution.key):
             return "the agent or the id is not the one of event 1"
@@ -227,6 +232,8 @@ class Audit:
             return f"it was run {execution.attempt} times, and {self._attempt} times by its log"
         if self._stands is not None and execution.status is not self._stands:
             return f"it is {execution.status.value}, and {self._stands.value} by its log"
+        if is_hidden(execution.output) or is_hidden(execution.failure_reason):
+            return ""
         match execution.status:
             case ExecutionStatus.COMPLETED if self._end.get("output_hash") != _hash(execution.output):
                 return "the output is not the one that its last event speaks of"
@@ -247,7 +254,7 @@ def _hash(text: str | None) -> str | None:
 def _step_fault(row: StepRow, mark: _Mark) -> str:
     first, decision = mark.first, mark.decision
     scope = row.parent_id or row.execution_id
-    if _hash(row.args) != row.args_hash or row.args_hash != first.get("args_hash"):
+    if (not is_hidden(row.args) and _hash(row.args) != row.args_hash) or row.args_hash != first.get("args_hash"):
         return "the args are not those that were submitted"
     if (row.kind, row.target, row.occurrence, row.parent_id) != (
         first.get("step_type"),
@@ -272,9 +279,8 @@ def _step_fault(row: StepRow, mark: _Mark) -> str:
         return f"it is {row.status.value}, and {mark.status} by its events"
     if mark.once and row.idempotency is not Idempotency.ONCE:
         return "it was submitted as at_most_once, and is not any more"
-    if decision is not None and (row.rule_id, row.bundle, row.digest, row.reason) != tuple(
-        decision.get(key) for key in ("rule_id", "bundle", "digest", "reason")
-    ):
+    said = ("rule_id", "bundle", "digest") if is_hidden(row.reason) else ("rule_id", "bundle", "digest", "reason")
+    if decision is not None and any(getattr(row, name) != decision.get(name) for name in said):
         return "the decision is not the one that was recorded"
     if decision is not None and row.verdict != mark.verdict:
         return f"its verdict is {row.verdict}, and {mark.verdict} by its events"
@@ -294,12 +300,16 @@ def _verdict(what: str, said: dict[str, Any]) -> Verdict:
     return Verdict.ALLOW if what == StepStatus.EXECUTING and "approval_id" not in said else Verdict.APPROVAL
 
 
+def _was(text: str | None, outcome: dict[str, Any]) -> bool:
+    return is_hidden(text) or outcome.get("outcome_hash") == _hash(text)
+
+
 def _outcome_fault(row: StepRow, outcome: dict[str, Any]) -> str:
     match row.status:
         case StepStatus.SUCCEEDED:
-            good = row.error is None and outcome.get("outcome_hash") == _hash(row.result)
+            good = row.error is None and _was(row.result, outcome)
         case StepStatus.FAILED:
-            good = row.result is None and outcome.get("outcome_hash") == _hash(row.error)
+            good = row.result is None and _was(row.error, outcome)
         case _:
             good = row.result is None
     if not good:

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from rebuno.journal.records import ApprovalRow, EventRow
+from rebuno.journal.sealed.seal import is_hidden
 from rebuno.kernel.core.grants import GrantScope
 from rebuno.kernel.core.quorum import DENY, GRANT
 from rebuno.model import identity
@@ -58,14 +59,15 @@ class AuditedQuestion:
             return "another person has answered"
         # In a fork a grant covers its one step only, whatever it covered in the source.
         wider = row.scope != (GrantScope.ONCE if self._copied else self._scope)
-        if wider or (row.cause, row.rationale) != (
-            self._asked.get("cause", row.cause),
-            self._said.get("rationale", ""),
+        if (
+            wider
+            or row.cause != self._asked.get("cause", row.cause)
+            or not (is_hidden(row.rationale) or row.rationale == self._said.get("rationale", ""))
         ):
             return "what was asked or answered is another thing"
         if not (same_time(row.created_at, self._asked_at) and same_time(row.decided_at, self._resolved_at)):
             return "the times are not those of its events"
-        if (identity.args_hash(row.edited) if row.edited else None) != self._ran:
+        if not is_hidden(row.edited) and (identity.args_hash(row.edited) if row.edited else None) != self._ran:
             return "the changed arguments are not those that were granted"
         if list(row.edits) != self._asked.get("edits", []):
             return "what may be changed is something else"
@@ -74,20 +76,26 @@ class AuditedQuestion:
 
     def _panel_fault(self, row: ApprovalRow) -> str:
         asked = self._asked
-        if row.message != asked.get("message", row.message):
+        if not is_hidden(row.message) and row.message != asked.get("message", row.message):
             return "what people are shown is another text"
         if (list(row.approvers), row.quorum) != (asked.get("approvers", []), asked["quorum"]):
             return "those who must agree are others"
         if not same_time(row.timeout_at, asked.get("timeout_at", "")):
             return "it does not expire when it should"
-        votes = [(vote.decided_by, vote.decision, vote.asserted_by, vote.rationale) for vote in row.votes]
-        if votes != self._votes or row.asserted_by != self._said.get("asserted_by", ""):
+        votes = [_given(vote.decided_by, vote.decision, vote.asserted_by, vote.rationale) for vote in row.votes]
+        hidden = any(is_hidden(vote.rationale) for vote in row.votes)
+        said = [(*vote[:3], "") for vote in self._votes] if hidden else self._votes
+        if votes != said or row.asserted_by != self._said.get("asserted_by", ""):
             return "the votes are not those that were given"
         if (row.rule_id, row.bundle, row.digest) != tuple(
             self._decision.get(key) for key in ("rule_id", "bundle", "digest")
         ):
             return "the rule that asks is another one"
         return ""
+
+
+def _given(decided_by: str, decision: str, asserted_by: str, rationale: str) -> tuple[str, str, str, str]:
+    return decided_by, decision, asserted_by, "" if is_hidden(rationale) else rationale
 
 
 def same_time(seconds: float, occurred_at: str) -> bool:

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.errors import ConflictError, ValidationError
+from rebuno.errors import ConflictError, SealBroken, ValidationError
+from rebuno.journal.data_keys import ALL
 from rebuno.journal.records import ExecutionRow
+from rebuno.journal.sealed.kept import KeptPayloads, raw
 from rebuno.journal.store import Store
 from rebuno.kernel.history.audit import Audit
 from rebuno.kernel.history.external import held
@@ -25,13 +27,16 @@ _HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
 @dataclass(frozen=True, slots=True)
 class Verified:
     """What a check of one execution came to: `fault` is the first thing that is wrong, in words, or empty. `head_seq`
-    and `head_hash` (hex) are the number and the hash of its newest event."""
+    and `head_hash` (hex) are the number and the hash of its newest event. `seal` is the key of the ring that it is
+    sealed under, or empty; `erased` says how many of its payloads were erased."""
 
     execution_id: str
     head_seq: int
     head_hash: str
     steps: int
     fault: str = ""
+    seal: str = ""
+    erased: int = 0
 
     def view(self) -> CheckedHistory:
         """The check as the public model."""
@@ -42,6 +47,8 @@ class Verified:
             events=self.head_seq,
             steps=self.steps,
             head_hash=self.head_hash,
+            seal_key=self.seal or None,
+            erased=self.erased,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -63,7 +70,11 @@ async def check(store: Store, execution_id: str, *, head: str = "") -> Verified:
         raise ValidationError(f"the head `{head}` is no hash; give 64 digits, as `exec verify` prints them")
     for _ in range(_TRIES):
         execution = await store.execution(execution_id)
-        found = await _audited(store, execution, head)
+        try:
+            found = await _audited(store, execution, head)
+        except SealBroken as broken:
+            newest, why = execution.head_hash.hex(), str(broken)
+            found = Verified(execution.id, execution.head_seq, newest, 0, why, execution.seal)
         # What a live process added meanwhile is no fault.
         if not found.fault or (await store.execution(execution_id)).head_seq == execution.head_seq:
             return found
@@ -102,10 +113,34 @@ async def _audited(store: Store, execution: ExecutionRow, head: str) -> Verified
         audit.external(await held(store, execution.id))
         audit.end()
     found = execution.head_hash.hex()
-    fault = audit.fault or await _bundles_fault(store, digests) or await _definitions_fault(store, defined)
+    kept, erased = await _kept(store, execution) if execution.seal and not audit.fault else ("", 0)
+    fault = audit.fault or kept or await _bundles_fault(store, digests) or await _definitions_fault(store, defined)
     if head and not fault and head != found:
         fault = f"the log has gone on since: that is the hash of event {known}" if known else "the head is another one"
-    return Verified(execution.id, execution.head_seq, found, audit.steps, fault)
+    return Verified(execution.id, execution.head_seq, found, audit.steps, fault, execution.seal, erased)
+
+
+async def _kept(store: Store, execution: ExecutionRow) -> tuple[str, int]:
+    """What is wrong with what the store holds of a sealed execution, and how many of its payloads were erased."""
+    key = await store.data_key(execution.id)
+    if key is None:
+        return "its data key is missing", 0
+    if key.covers != ALL:
+        return "", 0
+    inner, kept, after = raw(store), KeptPayloads(), 0
+    while after < execution.head_seq and (page := await inner.events(execution.id, after=after, limit=_PAGE)):
+        kept.events(event for event in page if event.event_seq <= execution.head_seq)
+        after = page[-1].event_seq
+    after = 0
+    kept.execution(await inner.execution(execution.id))
+    while rows := await inner.steps(execution.id, after=after, limit=_PAGE):
+        for step in rows:
+            kept.step(step)
+        after = rows[-1].decided_seq
+    for turn in await inner.turns(execution.id):
+        kept.turn(turn)
+    kept.root(await inner.root(execution.id))
+    return kept.fault, kept.payloads if key.wrapped is None else 0
 
 
 async def _bundles_fault(store: Store, digests: Iterable[str]) -> str:

@@ -76,6 +76,7 @@ async def begin(
         ExecutionExpired: retention took the execution.
         ValidationError: a handler begins it and names another workdir than its own.
         BundleError: it is pinned, and the policy of its start cannot be compiled any more. Nothing was recorded.
+        SealKeyMissing, SealErased: it is sealed, and its key is not in the ring, or was destroyed.
         StoreError
     """
 
@@ -85,6 +86,7 @@ async def begin(
             execution = _new(
                 store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline, parent=parent
             )
+            execution = await store.sealed(execution)
             origin = await of_child(store, parent, parent_step) if parent else CLIENT
             origin = origin.in_folder(workdir, by_host=not parent or attempt.hosted)
             if attempt.hosted:
@@ -99,6 +101,7 @@ async def begin(
             new = await _attempt(attempt, store, policy, replace(execution, head_seq=len(events)), ())
             new.recorded.begin()
             return new
+        await store.execution_key(execution)
         if execution.input != input:
             raise ConflictError(f"the id `{key}` belongs to an execution with another input; use another id")
         await check_same_folder(store, execution, workdir)

@@ -65,6 +65,7 @@ async def fork(
         ConflictError: the agent has an execution under this key already, or one that runs in this session.
         BundleError: it is to be pinned to a policy that cannot be compiled here.
         StoreCorrupt: the source's log is damaged.
+        SealKeyMissing, SealErased: the source is sealed, and its key is not in the ring, or was destroyed.
         StoreError
     """
     if key is not None:
@@ -74,6 +75,7 @@ async def fork(
         check_deadline(deadline)
     if pinned:
         restore_policy(digest or source.digest, await store.bundle(digest or source.digest) or ())
+    await store.execution_key(source)
     if not 1 <= at_seq <= source.head_seq:
         raise ValidationError(f"the execution `{source.id}` has the events 1 to {source.head_seq}, and no {at_seq}")
     steps, approvals = await load(store, source.id)
@@ -97,6 +99,7 @@ async def fork(
         created_by=created_by,
         on_behalf_of=source.on_behalf_of,
     )
+    new = await store.sealed(new)
     said = {"session": kept} if (kept := await session_of(store, source)) else {}
     origin = await of_copy(store, source)
     # A fork takes no turn in the session of its source, and counts in it.
@@ -157,6 +160,7 @@ async def retry_point(store: Store, source: ExecutionRow) -> int:
         raise ConflictError(
             f"the execution `{source.id}` is {source.status.value}; only failed and cancelled ones are retried"
         )
+    await store.execution_key(source)
     steps, approvals = await load(store, source.id)
     # The last event is the end itself.
     last = source.head_seq - 1

@@ -119,7 +119,7 @@ class _Sweep:
                 execution.agent_id,
                 execution.key,
                 execution.status,
-                identity.args_hash(execution.output) if execution.output is not None else "",
+                "" if execution.output is None or execution.seal else identity.args_hash(execution.output),
                 execution.head_hash,
                 execution.updated_at,
             )

@@ -36,7 +36,10 @@ async def blocked_on(store: ServedStore, execution: ExecutionRow) -> list[Blocke
 async def delivery(store: ServedStore, execution: ExecutionRow) -> LastDelivery | None:
     """Why a running execution waits for its agent: what became of its last delivery. None where a handler is at work,
     or was not called yet."""
-    if execution.status is not ExecutionStatus.RUNNING or not execution.served or not execution.attempt:
+    if execution.status is not ExecutionStatus.RUNNING or not execution.served:
+        return None
+    # One that was never delivered waits where its key is missing.
+    if not execution.attempt and not execution.seal:
         return None
     found = await store.dispatch(execution.id)
     if found is None or not found.error or (found.state is DispatchState.CLAIMED and await at_work(store, execution)):

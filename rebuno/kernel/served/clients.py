@@ -18,6 +18,7 @@ from rebuno.kernel.history import archive, event_payloads
 from rebuno.kernel.history.verify import Verified, check
 from rebuno.kernel.lifecycle import fork
 from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.lifecycle.erase import erase
 from rebuno.kernel.lifecycle.fork_resources import fork_points, with_restoration
 from rebuno.kernel.lifecycle.say import say
 from rebuno.kernel.lifecycle.waiting import delivery
@@ -261,6 +262,15 @@ class Clients(Replica):
         self._observer.created(forked)
         self._wake()
         return forked
+
+    async def erase(self, execution_ids: Sequence[str], *, by: str, end: bool = False) -> types.ErasedExecutions:
+        """Destroys the data keys of executions. Raises as `rebuno.kernel.lifecycle.erase.erase` does."""
+        return await erase(self._store, execution_ids, by=by, end=end)
+
+    async def erase_person(self, on_behalf_of: str, *, by: str, end: bool = False) -> types.ErasedExecutions:
+        """The same for all executions on behalf of a person."""
+        check_name("person", on_behalf_of or " ")
+        return await erase(self._store, await self._store.of_person(on_behalf_of), by=by, end=end)
 
     async def verify(self, execution_id: str, *, head: str = "") -> Verified:
         """Recomputes its log and what that says of the rows; see `rebuno.kernel.history.verify.check`."""

@@ -59,7 +59,7 @@ async def create(store: ServedStore, request: CreateRequest, digest: str) -> tup
         parent = await _parent(store, request)
         await _check_spawn(store, request)
         busy = bool(request.session) and await store.session(request.agent_id, request.session, live=True) is not None
-        execution = _new(store, request, parent, digest, busy)
+        execution = await store.sealed(_new(store, request, parent, digest, busy))
         origin = CLIENT if not request.by_agent else NO_USER
         if request.spawned_by is not None:
             origin = await of_child(store, *request.spawned_by)
@@ -98,6 +98,7 @@ async def _before(store: ServedStore, request: CreateRequest) -> ExecutionRow | 
         return None
     found = await store.find(request.agent_id, request.key)
     if found is not None:
+        await store.execution_key(found)
         if found.input != request.input:
             raise ConflictError(f"the key `{request.key}` belongs to an execution with another input; use another key")
         begun_by = found.spawned_execution_id, found.spawned_step_id

@@ -15,6 +15,9 @@ from rebuno.errors import (
     BundleError,
     NetworkError,
     RebunoError,
+    SealBroken,
+    SealErased,
+    SealKeyMissing,
     StoreError,
 )
 from rebuno.journal.records import (
@@ -201,6 +204,11 @@ class Dispatcher:
             return None
         if execution.lease_until > now:
             return None
+        try:
+            await self._store.execution_key(execution)
+        except (SealKeyMissing, SealErased, SealBroken) as error:
+            await self._keep_waiting(execution, dispatch, str(error), now)
+            return None
         changes = ExecutionChanges()
         rests = False
         if dispatch.state is DispatchState.CLAIMED:
@@ -229,6 +237,15 @@ class Dispatcher:
             logger.warning("it waits: its policy does not compile: %s", error, extra={"execution_id": execution.id})
             return None
         return await self._begin(execution, dispatch, agent, policy.digest, changes)
+
+    async def _keep_waiting(self, execution: ExecutionRow, dispatch: Dispatch, why: str, now: float) -> None:
+        """Leaves an execution to a replica that has its key, and says so where it is asked what it waits for."""
+        logger.warning("it waits: %s", why, extra={"execution_id": execution.id, "agent_id": execution.agent_id})
+        tries = dispatch.unreached + 1
+        due = now + self._pause(tries, _LONGEST_ABSENCE)
+        waits = replace(dispatch, unreached=tries, since=dispatch.since or now, error=why, due_at=due)
+        row = ExecutionWrite(ExecutionStatus.RUNNING, dispatch=waits)
+        await write(self._store, execution.id, None, row, base=execution.head_seq)
 
     async def _put_off(
         self, execution: ExecutionRow, dispatch: Dispatch, changes: ExecutionChanges, due: float

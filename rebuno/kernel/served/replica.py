@@ -124,6 +124,7 @@ class Replica:
         execution = await self._own(agent_id, key[0])
         lease = Lease(execution.id, execution.attempt, key[1])
         check_owner(execution, lease)
+        await self._store.execution_key(execution)
         policy = await self._policies.of(execution)
         attempt = await ServedAttempt.load(self._store, policy, execution, lease)
         attempt.asks_for = self._settings.approvals

@@ -102,6 +102,19 @@ class Sweep(Body):
     older_than_seconds: float | None = Field(default=None, ge=0)
 
 
+class Erase(Body):
+    """Whether an execution that has not ended is cancelled first."""
+
+    cancel: bool | None = None
+
+
+class ErasePerson(Body):
+    """Whose executions are erased, and whether those that have not ended are cancelled first."""
+
+    on_behalf_of: str
+    cancel: bool | None = None
+
+
 class Submit(Body):
     """What an agent wants to do. Without `args` they are null, without `idempotency` the step is `safe_to_retry`.
     `submission` counts the requests of one attempt from 1: repeated, it gets the first answer again. `definition` is

@@ -1,0 +1,1 @@
+"""`rebuno keyring`: the keys that encrypt a store."""
