@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import sys
 import time
 from contextlib import suppress
 from io import BytesIO
@@ -219,6 +220,48 @@ async def test_another_process_notices_an_erasure(where: str, ring: KeyRing) -> 
         assert SECRET not in repr(await reader.steps(first.id))
     finally:
         await reader.close()
+
+
+_CUT_OFF = """
+import asyncio, sys
+from rebuno.journal.opening import open_store
+
+async def main():
+    store = await open_store(sys.argv[1])
+    print(await store.erase([sys.argv[2]], "ana"), flush=True)
+    await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+@in_loop
+async def test_an_erasure_that_was_killed_is_completed_by_the_next_sweep(where: str, ring: KeyRing) -> None:
+    """The key is destroyed and may still stand in the files: then no byte of them holds it."""
+    first = await finished(where, ring)
+    store = await open_store(where)
+    before = await store.data_key(first.id)
+    await store.close()
+    command = (sys.executable, "-c", _CUT_OFF, where, first.id)
+    cut = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert cut.stdout is not None
+    assert (await cut.stdout.readline()).strip() == b"1"
+    cut.kill()
+    await cut.wait()
+    async with rebuno.operate(where, key_ring=ring) as operator:
+        assert (await operator.execution(first.id)).input == {"erased": True}
+        await operator.sweep()
+        assert (await operator.verify(first.id)).fault == ""
+    store = await open_store(where)
+    after = await store.data_key(first.id)
+    await store.close()
+    assert before is not None
+    assert after is not None
+    assert before.wrapped is not None
+    assert (after.wrapped, after.purged_at > 0) == (None, True)
+    if not where.startswith("postgresql"):
+        for file in Path(where).parent.glob("store.db*"):
+            assert not file.is_file() or before.wrapped[:12] not in file.read_bytes()
 
 
 @in_loop

@@ -61,6 +61,11 @@ async def sweep(store: Store, *, retention: float | None = None, release: bool =
     if retention is not None:
         before = store.now() - retention
         removed = await work.each(lambda: store.executions_ended(before, limit=_BATCH), work.bury)
+    try:
+        # What an erasure that was cut off has left in the files.
+        await store.purge()
+    except StoreError as error:
+        logger.warning("erased data keys are still in the files of the store: %s", error)
     return Swept(overdue, expired, released, removed, len(work.failed))
 
 
