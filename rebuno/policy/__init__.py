@@ -109,7 +109,7 @@ if TYPE_CHECKING:
     from rebuno.policy.testing.coverage import Coverage, CoveredTest
     from rebuno.policy.testing.discovery import CASES_SUFFIX, find_bundles
     from rebuno.policy.testing.reader import CASE_VERDICTS, parse_cases, read_cases, read_submission
-    from rebuno.policy.testing.runner import SuiteCheck, SuiteResult, check_suite, run_suites
+    from rebuno.policy.testing.runner import SuiteCheck, SuiteResult, check_source, check_suite, run_suites
     from rebuno.policy.testing.shadowed import ShadowedStep, ShadowReport, ShadowTally
     from rebuno.policy.testing.tries import random_steps, steps_to_try
     from rebuno.policy.values.json_values import MAX_JSON_DEPTH, MISSING, UNREADABLE
@@ -301,6 +301,7 @@ _MODULES: Final = {
     "testing.runner": (
         "SuiteCheck",
         "SuiteResult",
+        "check_source",
         "check_suite",
         "run_suites",
     ),
@@ -414,6 +415,7 @@ __all__ = [
     "backtest_against_policy",
     "backtest_against_record",
     "check_bundle",
+    "check_source",
     "check_suite",
     "claims_in",
     "compare_allowed",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rebuno_cli import options
+from rebuno_cli import files, options
 
 if TYPE_CHECKING:
     from rebuno_cli.render.show import Item
@@ -16,7 +16,13 @@ _FORMATS = ["text", "json", "github", "sarif"]
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", help="Bundles, case files, or folders of them.")
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    metavar="PATH...",
+    help="Bundles, case files, or folders of them; - for a bundle on standard input.",
+)
 @click.option("--tools", default="", metavar="FILE", help="Schemas of the tools, as MCP's `tools/list` gives them.")
 @options.layers
 @click.option(
@@ -35,14 +41,16 @@ def check(paths: tuple[str, ...], tools: str, layer: tuple[str, ...], form: str,
     Exit code 0 when there is none (warnings may be), 1 with --strict when there are warnings, 2 when there are errors.
     """
     from rebuno.model import identity
-    from rebuno.policy import check_suite, compile_policy, find_bundles, read_source, read_tools
+    from rebuno.policy import Source, check_source, check_suite, compile_policy, find_bundles, read_source, read_tools
     from rebuno_cli.render import annotations, diagnostics, output, sarif
     from rebuno_cli.render.show import show
 
-    suites = find_bundles(paths)
+    piped = [Source(files.standard_input(), "<stdin>", folder=Path())] if "-" in paths else []
+    suites = find_bundles([path for path in paths if path != "-"])
     known = read_tools(identity.parse(Path(tools).read_bytes())) if tools else []
     layers = compile_policy([read_source(path) for path in layer]).bundles if layer else ()
-    checked = [check_suite(suite, tools=known, layers=layers) for suite in suites]
+    checked = [check_source(source, tools=known, layers=layers) for source in piped]
+    checked += [check_suite(suite, tools=known, layers=layers) for suite in suites]
     found = [d for one in checked for d in one.diagnostics]
     texts = {path: text for one in checked for path, text in one.texts.items()}
 

@@ -30,7 +30,12 @@ def changes(found: BundleDiff) -> Iterator[RenderableType]:
         yield Text("the two say the same", "dim")
 
 
-_WORDS: Final = {"added": "is new", "removed": "is gone", "changed": "is another one", "moved": "stands further up"}
+_WORDS: Final = {
+    "added": "is new",
+    "removed": "is gone",
+    "changed": "is changed",
+    "moved": "stands further up",
+}
 
 
 def backtest(result: Backtest, *, executions: int | None) -> Iterator[RenderableType]:

@@ -10,11 +10,10 @@ from rich.text import Text
 from rebuno.types import UsedLimit
 from rebuno_cli.render.escape import escape
 from rebuno_cli.render.layout import Rows
-from rebuno_cli.render.records import moment
+from rebuno_cli.render.records import moment, window
 
 # How much of the digest of a value is shown.
 _DIGEST: Final = 12
-_UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60))
 
 
 def limits(pots: Sequence[UsedLimit]) -> Iterator[RenderableType]:
@@ -38,14 +37,6 @@ def limits(pots: Sequence[UsedLimit]) -> Iterator[RenderableType]:
             for pot in pots
         ],
     )
-
-
-def window(seconds: int) -> str:
-    """A window as a rule writes it: `90d`, `24h`, `90s`."""
-    for unit, size in _UNITS:
-        if seconds % size == 0:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"
 
 
 def named(pot: UsedLimit) -> str:

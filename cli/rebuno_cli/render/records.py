@@ -28,6 +28,7 @@ STATUS_STYLE: Final = {
 _INPUT: Final = 80
 # So many steps of an execution are shown with it.
 _STEPS: Final = 20
+_UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60))
 
 
 def executions(rows: Sequence[Execution]) -> Iterator[RenderableType]:
@@ -141,6 +142,14 @@ def span(seconds: float) -> str:
     if seconds < 1:
         return f"{max(0.0, seconds) * 1000:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def window(seconds: int) -> str:
+    """A window as a rule writes it: `90d`, `24h`, `90s`."""
+    for unit, size in _UNITS:
+        if seconds % size == 0:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
 
 
 def status(status: str) -> Text:

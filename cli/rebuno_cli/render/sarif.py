@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+import rebuno
 from rebuno.policy import Diagnostic, Span
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -15,6 +16,7 @@ def log(found: Sequence[Diagnostic]) -> dict[str, Any]:
     codes = sorted({diagnostic.code for diagnostic in found})
     driver = {
         "name": "rebuno policy check",
+        "version": rebuno.__version__,
         "rules": [{"id": str(code), "shortDescription": {"text": str(code).replace("-", " ")}} for code in codes],
     }
     # Columns count characters, which is not SARIF's default.

@@ -11,6 +11,7 @@ from rebuno.model.obligation import Limit, LimitScope, Obligation
 from rebuno.policy import CaseSubmission, Measured, RuleOutcome, RuleTrace, Trace, TraceAnswer, TraceNode
 from rebuno_cli.render.escape import escape, spelled, value
 from rebuno_cli.render.layout import hanging
+from rebuno_cli.render.records import window
 
 VERDICT_STYLE: Final = {Verdict.ALLOW: "bold green", Verdict.APPROVAL: "bold yellow", Verdict.DENY: "bold red"}
 _ANSWER_STYLE: Final = {TraceAnswer.YES: "green", TraceAnswer.NO: "red", TraceAnswer.MAYBE: "yellow"}
@@ -91,7 +92,7 @@ def decision(told: Trace) -> Iterator[RenderableType]:
 
 def limit_text(limit: Limit, amount: Measured | None) -> str:
     """A limit as it counts, and what it measures of the submission."""
-    over = f"in {limit.window:,} s" if limit.window is not None else f"in the whole {limit.scope.value}"
+    over = f"in {window(limit.window)}" if limit.window is not None else f"in the whole {limit.scope.value}"
     each = f"for each {limit.key.text}" if limit.key is not None else _PER[limit.scope]
     measure = ", ".join(path.text for path in limit.measure)
     of = f" of {measure}" if measure else ""
@@ -114,7 +115,7 @@ def _asked(obligation: Obligation, amount: Measured | None) -> str:
         names = ", ".join(asking.approvers)
         plural = "s" if asking.quorum > 1 else ""
         who = f"{asking.quorum} approval{plural}" + (f" of {names}" if names else "")
-        said.append(who if asking.expires is None else f"{who}, within {asking.expires:,} s")
+        said.append(who if asking.expires is None else f"{who}, within {window(asking.expires)}")
     return "; ".join(said)
 
 

@@ -11,7 +11,7 @@ from rebuno.policy.matcher.operands import Block, inherited, lens
 from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, DiagnosticReport
-from rebuno.policy.syntax.keywords import ROOT_WORDS, TYPE_WORDS, did_you_mean
+from rebuno.policy.syntax.keywords import ROOT_WORDS, TYPE_WORDS, did_you_mean, suggestion
 from rebuno.policy.syntax.shapes import Shape, shape
 from rebuno.policy.syntax.tree import Op
 
@@ -222,6 +222,8 @@ class ExpressionChecker:
                 self._report.error(Code.WRONG_SORT, message, path.span, help)
             else:
                 help = did_you_mean(root, place.roots) or f"here a path starts at {_words(place.roots)}"
+                if "args" in place.roots and not suggestion(root, place.roots):
+                    help = f"an argument is written `args.{root}`; {help}"
                 self._report.error(Code.UNKNOWN_ROOT, f"no path starts at `{root}`", path.span, help)
         elif root not in place.roots:
             help = _HOME_OF.get(root) or f"here a path starts at {_words(place.roots)}"
@@ -388,7 +390,7 @@ def check_subject(subject: s.Subject, names: DefinedNames, report: DiagnosticRep
             if isinstance(pattern, s.Literal):
                 check_pattern(pattern, pattern.span, report, target=True)
                 continue
-            found = names.find(pattern)
+            found = names.find(pattern, f'write a pattern in double quotes: `"{pattern.text}"`')
             if isinstance(found, s.Known | s.Condition | s.NamedLimit):
                 message = f"`{pattern.text}` is {sort_of(found)}; a subject takes strings and lists of strings"
                 report.error(Code.WRONG_SORT, message, pattern.span, "name a `let` list")

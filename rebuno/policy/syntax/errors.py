@@ -16,6 +16,7 @@ from rebuno.policy.syntax.keywords import (
     did_you_mean,
 )
 from rebuno.policy.syntax.recovery import Piece, opened, significant
+from rebuno.policy.syntax.spellings import spelling_hint, total_hint
 from rebuno.policy.syntax.text import Lines
 
 _END: Final = "$END"
@@ -87,7 +88,8 @@ def explain_syntax_error(
         )
     wanted = _phrase(accepts)
     if accepts >= _KINDS and token.type in ("NAME", "ID"):
-        help = did_you_mean(token, KIND_WORDS) or "a subject is `tool`, `llm`, `local` with patterns, or `any step`"
+        help = total_hint(_before(text, at)) or did_you_mean(token, KIND_WORDS)
+        help = help or "a subject is `tool`, `llm`, `local` with patterns, or `any step`"
         return Diagnostic(Code.UNKNOWN_KIND, f"there is no kind {shown}", span, path, help)
     return Diagnostic(
         Code.SYNTAX, f"expected {wanted}, found {shown}", span, path, _hint(token, accepts, text, lines, outer, at)
@@ -138,6 +140,8 @@ def _hint(token: Token, accepts: frozenset[str], text: str, lines: Lines, outer:
         return "write a single `=` to define"
     if token.type == "EQUAL" and "SIGN" in accepts:
         return "write `==` to compare"
+    if hint := spelling_hint(token, accepts, _before(text, at)):
+        return hint
     if token.type == "NUMBER" and "DURATION" in accepts:
         return f"write the unit: `{token}s`, `{token}m`, `{token}h` or `{token}d`"
     if at and text[at - 1] == '"':
@@ -160,6 +164,11 @@ def _hint(token: Token, accepts: frozenset[str], text: str, lines: Lines, outer:
         words = [name.strip("_").lower() for name in accepts if name not in _WORDS]
         return did_you_mean(token.lower(), words)
     return ""
+
+
+def _before(text: str, at: int) -> str:
+    """The line up to the offset `at`."""
+    return text[text.rfind("\n", 0, at) + 1 : at]
 
 
 def _phrase(accepts: frozenset[str]) -> str:

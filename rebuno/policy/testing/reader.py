@@ -9,6 +9,7 @@ from rebuno.model.clock import from_rfc3339
 from rebuno.model.decision import Verdict
 from rebuno.model.step import Kind, StepStatus
 from rebuno.policy.syntax.diagnostics import Diagnostic, Severity, ordered
+from rebuno.policy.syntax.keywords import did_you_mean
 from rebuno.policy.syntax.source import NO_SPAN, Source
 from rebuno.policy.syntax.tree import Span
 from rebuno.policy.syntax.yaml import CODE, YamlNode, node_of, read_yaml
@@ -61,13 +62,13 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\
 T = TypeVar("T")
 
 
-def read_cases(source: Source) -> CaseFile:
-    """The cases of a `.policytest.yaml` text.
+def read_cases(source: Source, *, rules: frozenset[str] | None = None) -> CaseFile:
+    """The cases of a `.policytest.yaml` text. A case that expects a rule that is none of `rules` is warned of.
 
     Raises:
         BundleError: the cases have mistakes; the exception lists all of them.
     """
-    reader = _CaseReader(source.path)
+    reader = _CaseReader(source.path, rules)
     cases = reader.file(read_yaml(source))
     if reader.errors:
         raise BundleError(ordered(reader.errors))
@@ -103,8 +104,11 @@ def read_submission(data: Any, where: str = "") -> CaseSubmission:
 
 
 class _CaseReader:
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, rules: frozenset[str] | None = None) -> None:
         self.path = path
+        self.rules = rules
+        # The first line of each named case.
+        self.names: dict[str, int] = {}
         self.errors: list[Diagnostic] = []
         self.warnings: list[Diagnostic] = []
 
@@ -130,7 +134,14 @@ class _CaseReader:
         submission = self.submission(node, fields, "agent_id", agent, at, folder)
         expect = self.one_of(fields, "expect", CASE_VERDICTS)
         rule = self.text(fields, "expect_rule") or None
-        name = self.text(fields, "name") or f"{submission.target} (line {node.span.line})"
+        named = self.text(fields, "name")
+        name = named or f"{submission.target} (line {node.span.line})"
+        if named and (first := self.names.setdefault(named, node.span.line)) != node.span.line:
+            told = f"two cases are called `{name}`; the first is on line {first}"
+            self.warned(told, fields["name"].span, "`--case` and reports tell cases apart by their names")
+        if rule and self.rules is not None and rule not in self.rules:
+            help = did_you_mean(rule, self.rules) or "a rule of an outer layer is known with `--layer`"
+            self.warned(f"no rule is called `{rule}`", fields["expect_rule"].span, help)
         if "expect" not in fields and "expect_rule" not in fields:
             span = next(iter(node.keys.values()), node.span)
             self.warned(f"the case `{name}` asserts nothing", span, "add `expect` or `expect_rule`")

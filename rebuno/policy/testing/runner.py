@@ -16,10 +16,11 @@ from rebuno.policy.check.sound import sound
 from rebuno.policy.check.tools import check_tools
 from rebuno.policy.compile import compile_policy, from_trees
 from rebuno.policy.syntax.diagnostics import Diagnostic, Severity, ordered
+from rebuno.policy.syntax.keywords import FIXED_IDS
 from rebuno.policy.syntax.link import close
 from rebuno.policy.syntax.parse import parse_bundle
 from rebuno.policy.syntax.source import NO_SPAN, Source, read_source
-from rebuno.policy.syntax.tree import Bundle, FileValue, Let, Use
+from rebuno.policy.syntax.tree import Bundle, FileValue, Let, Rule, Use
 from rebuno.policy.syntax.yaml import CODE
 from rebuno.policy.testing.cases import Case, CaseFile, CaseReport, run_cases
 from rebuno.policy.testing.claims import ClaimResult, compile_claims, try_claims
@@ -89,26 +90,19 @@ def check_suite(suite: BundleSuite, *, tools: Sequence[ToolSchema] = (), layers:
     linked trees of the outer layers."""
     found: list[Diagnostic] = []
     texts: dict[str, str] = {}
-    uses: tuple[str, ...] = ()
-    closed: Bundle | None = None
     source = _text(suite.bundle, found, texts) if suite.bundle else None
+    checked = SuiteCheck(str(suite.path), None, None, None, tuple(found), texts)
     if source is not None:
-        bundle, mistakes = parse_bundle(source)
-        uses = _uses(bundle, suite.path.parent)
-        closed, more = close(bundle, source.folder)
+        checked = replace(check_source(source, tools=tools, layers=layers), path=str(suite.path), texts=texts)
+        found += checked.diagnostics
+        closed = checked.tree
+        assert closed is not None
         texts.update((file.path, file.text) for file in closed.files)
-        mine = [*mistakes, *more, *check_bundle(closed)]
-        # A statement with an error hides no finding about another one.
-        failed = any(d.severity is Severity.ERROR for d in mine)
-        whole = sound(closed, mine) if failed else closed
-        mine += check_tools(whole, tools) if tools else []
-        mine += check_layers(whole, layers)
-        found += ordered(mine)
     cases = None
     cases_source = _text(suite.cases, found, texts) if suite.cases else None
     if cases_source is not None:
         try:
-            cases = read_cases(cases_source)
+            cases = read_cases(cases_source, rules=_rules(checked.tree, layers))
             found += cases.warnings
         except BundleError as error:
             found += error.diagnostics
@@ -116,7 +110,30 @@ def check_suite(suite: BundleSuite, *, tools: Sequence[ToolSchema] = (), layers:
         message = f"there is no bundle `{suite.path.name}` beside these cases"
         found.append(Diagnostic(CODE, message, NO_SPAN, str(suite.cases), "name both alike"))
     cases_path = str(suite.cases) if suite.cases else None
-    return SuiteCheck(str(suite.path), cases_path, source, cases, tuple(found), texts, uses, closed)
+    return replace(checked, cases_path=cases_path, cases=cases, diagnostics=tuple(found))
+
+
+def check_source(source: Source, *, tools: Sequence[ToolSchema] = (), layers: Sequence[Bundle] = ()) -> SuiteCheck:
+    """Checks one bundle that has no case file, such as one that is no file."""
+    bundle, mistakes = parse_bundle(source)
+    folder = source.folder or Path()
+    closed, more = close(bundle, source.folder)
+    mine = [*mistakes, *more, *check_bundle(closed)]
+    # A statement with an error hides no finding about another one.
+    failed = any(d.severity is Severity.ERROR for d in mine)
+    whole = sound(closed, mine) if failed else closed
+    mine += check_tools(whole, tools) if tools else []
+    mine += check_layers(whole, layers)
+    texts = {source.path: source.text, **{file.path: file.text for file in closed.files}}
+    return SuiteCheck(source.path, None, source, None, tuple(ordered(mine)), texts, _uses(bundle, folder), closed)
+
+
+def _rules(bundle: Bundle | None, layers: Sequence[Bundle]) -> frozenset[str] | None:
+    """What a case may name as the rule that decides; None where not every rule could be read."""
+    if bundle is None or not bundle.whole:
+        return None
+    own = (s.id.text for one in (bundle, *layers) for s in one.statements if isinstance(s, Rule))
+    return frozenset(own) | FIXED_IDS
 
 
 def run_suites(
