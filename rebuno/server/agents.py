@@ -181,7 +181,9 @@ async def set_metadata(call: ApiCall) -> Response:
 
 
 def _follow(call: ApiCall, submission: Submission, answer: Answer) -> None:
-    if decisions.isEnabledFor(logging.DEBUG):
+    # A question waits for a person, so it is told where other decisions are not.
+    level = logging.INFO if answer.approval_id else logging.DEBUG
+    if decisions.isEnabledFor(level):
         more = {
             "execution_id": call.id,
             "step_id": answer.step_id,
@@ -191,8 +193,9 @@ def _follow(call: ApiCall, submission: Submission, answer: Answer) -> None:
             "decision": answer.kind.value,
             "rule_id": answer.rule_id,
             "reason": answer.reason,
+            "approval_id": answer.approval_id,
         }
-        decisions.debug("%s %s", answer.kind.value, submission.target, extra=more)
+        decisions.log(level, "%s %s", answer.kind.value, submission.target, extra=more)
 
 
 # The busiest first: routes are tried in their order.

@@ -54,6 +54,14 @@ def test_people_read_decisions(capsys: pytest.CaptureFixture[str]) -> None:
     assert line.split(maxsplit=1)[1] == "denied       send\\nmoney  no-money  not\\u001b[31m here  banker 0192"
 
 
+def test_people_read_how_a_question_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    """The line of a step that waits for a person names the command that lets it run."""
+    with _logger(Shown()) as logger:
+        logger.info("blocked", extra={"decision": "blocked", "target": "pay", "approval_id": "0192-ab\n"})
+    [line] = capsys.readouterr().err.splitlines()
+    assert "`rebuno approval grant 0192-ab\\n`" in line
+
+
 def test_people_read_the_rest_too(capsys: pytest.CaptureFixture[str]) -> None:
     """What goes wrong is marked, with what is known of it and the trace below."""
     with _logger(Shown()) as logger:

@@ -1,6 +1,9 @@
 """The commands on a server, and on its store beside it: both ways do and show the same."""
 
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +29,13 @@ class Place:
         """A command, on the server or on the store."""
         where = ("--url", self.url) if way == "url" else ("--db", self.db)
         return rebuno(*argv, *where, env={"REBUNO_API_KEY": TOKEN} | (env or {}))
+
+    def started(self, way: str, *argv: str) -> "subprocess.Popen[str]":
+        """A command as a program of its own, while it runs."""
+        where = ("--url", self.url) if way == "url" else ("--db", self.db)
+        command = [sys.executable, "-u", "-m", "rebuno_cli.main", *argv, *where]
+        env = {**os.environ, "REBUNO_API_KEY": TOKEN}
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
 
     def json(self, way: str, *argv: str) -> Any:
         """What a command prints as JSON."""
@@ -88,6 +98,24 @@ def test_both_ways_say_the_same(place: Place) -> None:
     there, here = both("exec", "trace", made)
     assert there == here
     assert place.json("url", "exec", "get", "same")["id"] == place.json("url", "exec", "get", made[:35])["id"] == made
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_that_waits_names_the_command_that_answers_it(place: Place, way: str) -> None:
+    """`exec get` and `exec watch` do, once for each question."""
+    made = place.begun(way, '{"to": "eve"}')
+    question = place.waiting(made)
+    hint = f"`rebuno approval grant {question}`"
+    assert hint in place.run(way, "exec", "get", made).out
+    with place.started(way, "exec", "watch", made, "--every", "0.05") as watching:
+        assert watching.stdout is not None
+        assert any(hint in line for line in watching.stdout)
+        answered = place.run(way, "approval", "grant", question, "--as", "ben")
+        if answered.code != 0:
+            watching.kill()
+        assert answered.code == 0, answered.err
+        assert not any(hint in line for line in watching.stdout)
+    assert watching.returncode == 0
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -3,15 +3,20 @@
 import sys
 from collections.abc import Iterable, Mapping
 from types import TracebackType
+from typing import Final
 
 from rich.console import Console
 from rich.status import Status
+from rich.text import Text
 
 from rebuno.model.step import StepStatus
 from rebuno.types import Event, Execution, Step
 from rebuno_cli.render import console, events, output
-from rebuno_cli.render.escape import escape
+from rebuno_cli.render.escape import escape, spelled
+from rebuno_cli.render.hints import command_to_answer
 from rebuno_cli.render.records import delivery
+
+_ANSWERED: Final = frozenset(f"approval.{word}" for word in ("granted", "denied", "expired", "withdrawn"))
 
 
 class Follower:
@@ -20,7 +25,9 @@ class Follower:
 
     def __init__(self, row: Execution, *, as_json: bool) -> None:
         self._as_json = as_json
-        self._waits = ""
+        # Of each open question what it is about, and those that a person has been told of.
+        self._open: dict[str, str] = {}
+        self._asked: set[str] = set()
         self._status: Status | None = None
         if sys.stderr.isatty() and not as_json:
             self._status = Status(f"execution {row.id}", console=Console(stderr=True))
@@ -38,6 +45,13 @@ class Follower:
 
     def event(self, row: Event, steps: Mapping[str, Step]) -> None:
         """One more event."""
+        if row.type.startswith("approval."):
+            question = str(row.payload.get("approval_id", ""))
+            step = steps.get(str(row.payload.get("step_id", "")))
+            if row.type == "approval.requested":
+                self._open[question] = step.target if step is not None else "a step"
+            elif row.type in _ANSWERED:
+                self._open.pop(question, None)
         if self._as_json:
             output.write_json(row.model_dump(mode="json"), indent=None)
             return
@@ -45,6 +59,8 @@ class Follower:
 
     def state(self, row: Execution, steps: Iterable[Step]) -> None:
         """How it stands while nothing new comes."""
+        if not self._as_json:
+            self._ask()
         if self._status is None:
             return
         ran = [step for step in steps if step.status == StepStatus.EXECUTING]
@@ -52,3 +68,11 @@ class Follower:
         waits = delivery(row)
         runs = f"waits for {waits}" if waits else runs
         self._status.update(f"{row.status}{': ' if runs else ''}{runs}")
+
+    def _ask(self) -> None:
+        """Names each question that is open and new, and the command that answers it."""
+        for question, about in self._open.items():
+            if question not in self._asked:
+                self._asked.add(question)
+                line = Text(f"a person is asked about {spelled(about, 40)}: ", "yellow")
+                console.write([line.append(command_to_answer(question), "bold")])

@@ -11,6 +11,7 @@ from rich.text import Text
 from rebuno.model.clock import rfc3339
 from rebuno_cli.render import console, output
 from rebuno_cli.render.escape import escape, spelled
+from rebuno_cli.render.hints import command_to_answer
 
 # What every record has; the rest is what its writer added.
 _USUAL: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
@@ -73,6 +74,8 @@ def _decision(record: logging.LogRecord, more: dict[str, Any]) -> Text:
         line.append(f"  {escape(str(rule))}", "magenta")
     if why := more.get("reason"):
         line.append(f"  {escape(str(why))}")
+    if question := more.get("approval_id"):
+        line.append(f"  {command_to_answer(str(question))}", "yellow")
     line.append(f"  {escape(str(more.get('agent_id', '')))} {escape(str(more.get('execution_id', '')))}", "dim")
     return line
 

@@ -11,6 +11,7 @@ from rebuno.model.clock import rfc3339
 from rebuno.types import Execution, Process, SpawnedBy, Step, UserTurn
 from rebuno_cli.render import outcomes
 from rebuno_cli.render.escape import escape, spelled, stored
+from rebuno_cli.render.hints import command_to_answer, questions
 from rebuno_cli.render.layout import Rows, fields, hanging
 
 STATUS_STYLE: Final = {
@@ -69,6 +70,7 @@ def execution(row: Execution, steps: Sequence[Step]) -> Iterator[RenderableType]
         ("subagent", _spawned(row.spawned_by)),
         ("status", status(row.status.value)),
         ("waits for", ", ".join(f"{escape(one.type)} {escape(one.id)}" for one in row.blocked_on) or delivery(row)),
+        *(("answer", command_to_answer(one)) for one in questions(row.blocked_on)),
         ("because", escape(row.failure_reason, 1000)),
         ("input", stored(row.raw("input"), _INPUT * 5)),
         ("turns", "\n".join(map(_turn, row.turns or ()))),
