@@ -1,4 +1,4 @@
-"""Finds the grammar and the starter policies, in an installed wheel or in a checkout; and says what an extra needs."""
+"""Finds the files that come along, in an installed wheel or in a checkout; and says what an extra needs."""
 
 import re
 from collections.abc import Iterator
@@ -45,6 +45,24 @@ def policies() -> Path:
         RebunoError: the installation is damaged.
     """
     return _root("policies")
+
+
+def examples() -> Path:
+    """The folder of the files that `rebuno init` writes.
+
+    Raises:
+        RebunoError: the installation is damaged.
+    """
+    return _root("examples/init")
+
+
+def diagnostics() -> str:
+    """The page of all diagnostics, in Markdown.
+
+    Raises:
+        RebunoError: the installation is damaged.
+    """
+    return (_root("docs") / "diagnostics.md").read_text(encoding="utf-8")
 
 
 def install(extra: str) -> str:

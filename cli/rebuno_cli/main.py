@@ -49,6 +49,10 @@ def _run(args: list[str]) -> int:
     from rebuno_cli import failures, tree
 
     as_json = "--json" in args
+    if instruction := os.environ.get("_REBUNO_COMPLETE"):
+        from rebuno_cli import completing
+
+        return completing.answer(tree.app, instruction)
     try:
         # Not `app.main`: it writes an empty line where it is interrupted, and ends with 1 where a reader is gone.
         with tree.app.make_context("rebuno", args) as context:

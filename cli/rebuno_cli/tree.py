@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 import rebuno
+from rebuno_cli import completing
 
 _HELP: Final = "A kernel between an AI agent and its effects: policy first, a durable journal second."
 # Of each noun its help, the folder of its modules, and of each of its commands `module:function`.
@@ -28,6 +29,7 @@ _NOUNS: Final = {
             "convert": "convert:convert",
             "inline": "inline:inline",
             "set": "set:put",
+            "new": "new:new",
         },
     ),
     "exec": (
@@ -72,7 +74,7 @@ _NOUNS: Final = {
     "tools": (
         "See what servers say of their tools, and pin what was reviewed.",
         "tools",
-        {"ls": "ls:ls", "pin": "pin:pin"},
+        {"ls": "ls:ls", "pin": "pin:pin", "schemas": "schemas:schemas"},
     ),
     "store": (
         "Copy a store, put a copy back, and see what is known of it as a whole.",
@@ -112,6 +114,9 @@ _NOUNS: Final = {
     ),
 }
 _OTHERS: Final = {
+    "init": "init:init",
+    "rule": "rule:rule",
+    "top": "top:top",
     "effects": "effects:effects",
     "verify": "verify:verify",
     "limits": "limits:limits",
@@ -159,6 +164,22 @@ _version: Final = click.version_option(
     rebuno.__version__, message="rebuno-kernel %(version)s", help="Print the version and leave."
 )
 app: Final = _version(_Group(_HELP, _OTHERS))
+for _option, _does, _about in (
+    ("--install-completion", completing.install, "Complete commands in this shell, or in the one named, from now on."),
+    ("--show-completion", completing.show, "Print the script that does it."),
+):
+    app.params.append(
+        click.Option(
+            [_option],
+            is_flag=False,
+            flag_value="auto",
+            expose_value=False,
+            is_eager=True,
+            metavar="[SHELL]",
+            callback=_does,
+            help=_about,
+        )
+    )
 for _name, (_help, _folder, _commands) in _NOUNS.items():
     app.add_command(_Group(_help, {name: f"{_folder}.{place}" for name, place in _commands.items()}, _name))
 

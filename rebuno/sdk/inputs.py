@@ -3,7 +3,7 @@
 import inspect
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.errors import PydanticUserError
@@ -25,6 +25,22 @@ def input_schema(handler: Callable[..., Any]) -> dict[str, Any] | None:
             return None
         if (model := model_of(only)) is not None:
             return schema_of(model)
+    return _named(handler, parameters, annotations, "ignore")
+
+
+def tool_schema(function: Callable[..., Any]) -> dict[str, Any] | None:
+    """The schema of a tool's arguments by name, which takes no others, as the call takes none. None where an annotation
+    says nothing in JSON."""
+    parameters = list(inspect.signature(function).parameters.values())
+    return _named(function, parameters, {p.name: annotation_of(function, p) for p in parameters}, "forbid")
+
+
+def _named(
+    function: Callable[..., Any],
+    parameters: list[inspect.Parameter],
+    annotations: dict[str, Any],
+    extra: Literal["ignore", "forbid"],
+) -> dict[str, Any] | None:
     fields: dict[str, Any] = {}
     for p in parameters:
         if p.kind in _NAMED:
@@ -34,9 +50,9 @@ def input_schema(handler: Callable[..., Any]) -> dict[str, Any] | None:
                 ... if p.default is inspect.Parameter.empty else p.default,
             )
     more = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
-    config = ConfigDict(extra="allow" if more else "ignore", arbitrary_types_allowed=True, protected_namespaces=())
+    config = ConfigDict(extra="allow" if more else extra, arbitrary_types_allowed=True, protected_namespaces=())
     try:
-        return schema_of(create_model(getattr(handler, "__name__", "Input"), __config__=config, **fields))
+        return schema_of(create_model(getattr(function, "__name__", "Input"), __config__=config, **fields))
     except NameError:
         return None
 

@@ -3,6 +3,7 @@
 import collections
 import functools
 import inspect
+import json
 import keyword
 import types
 from collections.abc import Callable, Sequence
@@ -18,6 +19,8 @@ from rebuno.sdk.origins import Origin, brief, function_origin
 
 # One name, one promise, one tool: the policy and the journal know a tool by its name alone.
 _registered: dict[str, tuple[Idempotency, Origin, Definition | None]] = {}
+# Of each tool that is a Python function, the function.
+_functions: dict[str, Callable[..., Any]] = {}
 # What frameworks and callers read of a tool that `wrap_tool` made, beside its name, docstring and signature.
 _SCHEMA: Final = "__input_schema__"
 _PROMISE: Final = "__idempotency__"
@@ -136,6 +139,7 @@ def _decorate(
     signature = inspect.signature(function)
     definition = _defined("", tool_id, inspect.getdoc(function), _parameters(signature))
     promise = _register(tool_id, idempotency, function_origin(function), definition)
+    _functions[tool_id] = function
     extra = [p.name for p in signature.parameters.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
     bind = _binder(signature)
 
@@ -202,6 +206,22 @@ def _binder(signature: inspect.Signature) -> Callable[..., dict[str, Any]] | Non
 def registered_definitions() -> list[Definition]:
     """The definitions of all tools of this process, in the order in which they were registered."""
     return [definition for _, _, definition in _registered.values() if definition is not None]
+
+
+def registered_schemas() -> list[dict[str, Any]]:
+    """The tools of this process as MCP's `tools/list` gives them, in the order in which they were registered: `name`,
+    `description` and `inputSchema` of each. A tool without a schema takes any object."""
+    from rebuno.sdk.inputs import tool_schema
+
+    found = []
+    for name, (_, _, definition) in _registered.items():
+        said = json.loads(definition.text) if definition is not None and definition.text else {}
+        function = _functions.get(name)
+        schema = said.get("input_schema") if function is None else tool_schema(function)
+        found.append(
+            {"name": name, "description": said.get("description", ""), "inputSchema": schema or {"type": "object"}}
+        )
+    return found
 
 
 def _defined(server: str, name: str, description: str | None, schema: dict[str, Any] | None) -> Definition | None:

@@ -1,15 +1,13 @@
 """`rebuno exec replay`: runs a handler against a recording, without any effect."""
 
 import os
-import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rebuno.errors import ValidationError, text_of
-from rebuno_cli import connection, files, options
+from rebuno.errors import ValidationError
+from rebuno_cli import connection, files, loading, options
 
 if TYPE_CHECKING:
     from rebuno.kernel import Recording
@@ -79,16 +77,13 @@ def _handler(named: str) -> Callable[..., Any]:
     module, colon, name = named.partition(":")
     if not (module and colon and name):
         raise ValidationError(f"`--handler {named}` names no function; write `module:name`, as in `agent:support`")
-    if "" not in sys.path and os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    option = f"--handler {named}"
+    found: Any = loading.load(module, option)
     try:
-        found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (Exception, SystemExit) as error:
-        # Its module is a program of others: anything may come out of it.
-        said = f"{type(error).__name__}: {text_of(error)}"
-        raise ValidationError(f"`--handler {named}` cannot be loaded: {said}") from None
+    except Exception as error:
+        raise loading.cannot(option, error) from None
     if not callable(found):
         raise ValidationError(f"`--handler {named}` is no function")
     function: Callable[..., Any] = found
