@@ -18,6 +18,8 @@ SHIPPED = {
     "cli/rebuno_cli": "rebuno_cli",
     "grammar": "rebuno/_data/grammar",
     "policies": "rebuno/_data/policies",
+    "examples/init": "rebuno/_data/examples/init",
+    "docs/diagnostics.md": "rebuno/_data/docs/diagnostics.md",
 }
 BUNDLE = 'bundle one\ndefault deny because "nothing else"\n\nrule reads {\n  allow tool "get_*"\n}\n'
 
@@ -54,12 +56,13 @@ def run(command: Sequence[str | Path], folder: Path) -> subprocess.CompletedProc
 
 
 def test_the_wheel_holds_the_package_the_command_and_their_data(wheel: Path) -> None:
-    """Every tracked file of the four shipped folders is in it, at its place; besides them only metadata."""
+    """Every tracked file of what is shipped is in it, at its place; besides them only metadata."""
     expected = set()
     for path in files():
         for folder, place in SHIPPED.items():
             if path.is_relative_to(folder) and not path.name.startswith("."):
-                expected.add(f"{place}/{path.relative_to(folder).as_posix()}")
+                below = path.relative_to(folder).as_posix()
+                expected.add(place if below == "." else f"{place}/{below}")
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
     assert expected <= held
