@@ -67,9 +67,11 @@ def rebuno(
     within: Path | None = None,
     columns: int | None = None,
     env: dict[str, str] | None = None,
+    terminal: bool = False,
 ) -> Ran:
-    """Runs `rebuno ARGV` in the folder `within`, without the variables of the user who runs the tests."""
-    out, err = _stream(), _stream()
+    """Runs `rebuno ARGV` in the folder `within`, without the variables of the user who runs the tests. `terminal` says
+    that standard output takes itself for one."""
+    out, err = _stream(terminal=terminal), _stream()
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("REBUNO", "COLUMNS", "NO_COLOR"))}
     if columns is not None:
         kept["COLUMNS"] = str(columns)
@@ -91,8 +93,13 @@ def payments(folder: Path, cases: str = CASES) -> Path:
     return folder / "pay.rbp"
 
 
-def _stream() -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+class _Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+def _stream(*, terminal: bool = False) -> io.TextIOWrapper:
+    return (_Terminal if terminal else io.TextIOWrapper)(io.BytesIO(), encoding="utf-8", newline="")
 
 
 def _text(stream: io.TextIOWrapper) -> str:

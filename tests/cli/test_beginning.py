@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +11,11 @@ import pytest
 
 from rebuno import packaged
 from rebuno.policy import find_bundles, run_suites
-from rebuno.policy.syntax.diagnostics import Code
 from tests.cli.support import rebuno
 
 ROOT = Path(__file__).resolve().parents[2]
 PATHS = os.pathsep.join(map(str, (ROOT, ROOT / "cli")))
+CODES = re.findall(r"^### (\S+)$", (ROOT / "docs/diagnostics.md").read_text(encoding="utf-8"), re.MULTILINE)
 STARTERS = [
     path.relative_to(ROOT / "policies").with_suffix("").as_posix()
     for path in (*(ROOT / "policies").glob("*.rbp"), *(ROOT / "policies/coding").glob("*.rbp"))
@@ -67,8 +68,8 @@ def test_a_starter_that_there_is_not() -> None:
     assert json.loads(rebuno("policy", "new", "--json").out)["starters"].keys() == set(STARTERS)
 
 
-@pytest.mark.parametrize("code", list(Code))
-def test_each_code_is_explained(code: Code) -> None:
+@pytest.mark.parametrize("code", CODES)
+def test_each_code_is_explained(code: str) -> None:
     """As the page says it; the brackets of a finding may stay."""
     told = rebuno("rule", f"[{code}]")
     assert told.code == 0
@@ -78,7 +79,7 @@ def test_each_code_is_explained(code: Code) -> None:
 
 def test_all_codes_are_listed() -> None:
     """And one that there is not names its neighbour."""
-    assert {rule["code"] for rule in json.loads(rebuno("rule", "--json").out)["rules"]} >= set(Code)
+    assert [rule["code"] for rule in json.loads(rebuno("rule", "--json").out)["rules"]] == CODES
     assert rebuno("rule", "no-defalt").err == "error: there is no code `no-defalt`; did you mean `no-default`?\n"
 
 

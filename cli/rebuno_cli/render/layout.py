@@ -1,5 +1,6 @@
 """The building blocks of the output: tables, names with values, and hanging lines."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -16,6 +17,7 @@ _TABLE: Final = 80
 # What is longer than this in a table is folded: no state, date or heading is.
 _WORD: Final = 12
 _NAME: Final = 10
+_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 # However deep a line stands, its words get so many columns.
 _ROOM: Final = 16
 
@@ -41,9 +43,8 @@ class Rows:
                 yield from fields(*zip(self.heads, row, strict=True))
             return
         made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-        for head in self.heads:
-            # An id is there to be copied.
-            made.add_column(Text(head), overflow="fold", no_wrap=head == "id")
+        for head, most in zip(self.heads, self._beside_ids(options.max_width - gaps), strict=True):
+            made.add_column(Text(head), overflow="fold", no_wrap=head == "id", width=most)
         for row in self.rows:
             made.add_row(*row)
         yield made
@@ -53,7 +54,27 @@ class Rows:
         for head, *cells in zip(self.heads, *self.rows, strict=True):
             words = [word for cell in (head, *cells) for word in str(cell).split()]
             widest = max(map(cell_len, words), default=0)
-            yield widest if head == "id" else min(widest, _WORD)
+            # An id is there to be copied, wherever it stands.
+            ids = (cell_len(word) for word in words if _ID.fullmatch(word))
+            yield widest if head == "id" else max(min(widest, _WORD), *ids, 0)
+
+    def _beside_ids(self, room: int) -> list[int | None]:
+        """The widths of columns where one holds ids among other words, so that these stay whole; else None, and they
+        are found by what is in them."""
+        least = list(self._narrowest())
+        mixed = [width > _WORD and head != "id" for head, width in zip(self.heads, least, strict=True)]
+        if sum(mixed) != 1:
+            return [None] * len(least)
+        words = [
+            max((cell_len(word) for cell in column for word in str(cell).split()), default=0)
+            for column in zip(self.heads, *self.rows, strict=True)
+        ]
+        found = [narrow if ids else max(narrow, word) for ids, narrow, word in zip(mixed, least, words, strict=True)]
+        while (over := sum(found) - room) > 0:
+            at = max((one for one in range(len(found)) if found[one] > least[one]), key=lambda one: found[one])
+            found[at] = max(least[at], found[at] - over)
+        found[mixed.index(True)] += room - sum(found)
+        return [*found]
 
     def _has_lines(self) -> bool:
         return any("\n" in cell.plain for row in self.rows for cell in row)
