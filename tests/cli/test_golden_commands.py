@@ -189,6 +189,8 @@ def _same(text: str) -> str:
         (r"\[[0-9a-f]{12}\]", f"[{'f' * 12}]"),
         (r"\b20\d\d-\d\d-\d\d\b", "2026-01-01"),
         (r"\b\d\d:\d\d:\d\dZ", "00:00:00Z"),
+        (r"\b\d{3},\d{3} bytes", "000,000 bytes"),
+        (r"\bschema \d+", "schema 0"),
     ):
         text = re.sub(pattern, put, text)
     return text
