@@ -76,7 +76,7 @@ ELSEWHERE: Final = {
     "policy suggest",
     "agent add", "agent rm", "agent get", "exec cancel", "exec sweep", "exec retry", "exec fork", "exec say",
     "approval grant", "approval deny",
-    "store restore", "store mark-restored", "store accept-restore", "stop", "stop lift",
+    "grant rm", "store restore", "store mark-restored", "store accept-restore", "stop", "stop lift",
 }  # fmt: skip
 # Of each command the line that is tried. `{run}`, `{failed}` and `{question}` are ids.
 LINES: Final = {
@@ -98,6 +98,7 @@ LINES: Final = {
     "exec export": "exec export {run} out.jsonl --db a.db",
     "approval ls": "approval ls --db a.db",
     "approval get": "approval get {question} --db a.db",
+    "grant ls": "grant ls --db a.db",
     "agent ls": "agent ls --db a.db",
     "tools ls": "tools ls --db a.db",
     "tools pin": "tools pin --db a.db",

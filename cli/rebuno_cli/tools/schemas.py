@@ -8,7 +8,7 @@ from rebuno_cli import loading
 @click.command("schemas")
 @click.argument("module", metavar="MODULE", help="The module that has the tools, looked for in this folder too.")
 def schemas(module: str) -> None:
-    """Write the schemas of the `@rebuno.tool`s of a module, for `policy check --tools`.
+    """Write the schemas of the `@rebuno.tool`s of a module, which `policy check` reads.
 
     The module is imported, so its top level runs.
     """
