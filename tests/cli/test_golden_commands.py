@@ -99,6 +99,9 @@ LINES: Final = {
     "approval ls": "approval ls --db a.db",
     "approval get": "approval get {question} --db a.db",
     "grant ls": "grant ls --db a.db",
+    "policy stats": "policy stats --db a.db --since 1h",
+    "exec fork-points": "exec fork-points {run} --db a.db",
+    "exec explain": "exec explain {run} {step} --db a.db",
     "agent ls": "agent ls --db a.db",
     "tools ls": "tools ls --db a.db",
     "tools pin": "tools pin --db a.db",
@@ -145,6 +148,7 @@ class Place:
                 run = await kernel.run(agent, {"name": name}, agent="clerk", id=named)
                 ids[named] = run.id
             ids["question"] = run.approvals[0].id
+            ids["step"] = run.approvals[0].step_id
         return ids
 
     def shown(
@@ -187,7 +191,7 @@ def _same(text: str) -> str:
     for pattern, put in (
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "0" * 8 + "-0000-0000-0000-" + "0" * 12),
         (r"\b[0-9a-f]{64}\b", "f" * 64),
-        (r"\[[0-9a-f]{12}\]", f"[{'f' * 12}]"),
+        (r"\[[0-9a-f]{12}", f"[{'f' * 12}"),
         (r"\b20\d\d-\d\d-\d\d\b", "2026-01-01"),
         (r"\b\d\d:\d\d:\d\dZ", "00:00:00Z"),
         (r"\b\d{3},\d{3} bytes", "000,000 bytes"),
