@@ -108,7 +108,7 @@ LINES: Final = {
     "store backup": "store backup copy.db --db a.db",
     "store info": "store info --db a.db",
     "key ls": "key ls --db a.db",
-    "init": "init --into new",
+    "init": "init --into begun",
     "rule": "rule",
     "top": "top --once --db a.db",
     "effects": "effects --workdir /place --home /home/ana 'rm -rf build && curl https://example.com'",
@@ -162,7 +162,7 @@ class Place:
         if (env or {}).get("TERM", "").startswith("xterm") and "NO_COLOR" not in (env or {}):
             # Colours may pad a line.
             said = "\n".join(line.rstrip() for line in _COLOUR.sub("", said).split("\n"))
-        for made in ("new", "copy.db", "out.jsonl"):
+        for made in ("begun", "copy.db", "out.jsonl"):
             _remove(self.folder / made)
         return _same(said)
 
