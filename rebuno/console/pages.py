@@ -8,7 +8,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rebuno.console import static
-from rebuno.console.values import pretty
+from rebuno.console.values import plain, pretty
 from rebuno.model.visible import escape, spelled
 
 # Characters of a text that stands in a line.
@@ -32,6 +32,7 @@ def environment() -> Environment:
         "lines": lambda text, limit=4000: [escape(line, None) for line in _cut(text or "", limit).split("\n")],
         "named": lambda text, limit=80: spelled(text or "", limit),
         "pretty": pretty,
+        "plain": plain,
         "moment": moment,
         "iso": lambda at: _utc(at).isoformat(timespec="seconds") if at else "",
         "span": span,

@@ -1,6 +1,7 @@
 """JSON values as people read them, short and with everything visible."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +13,8 @@ from rebuno.model.visible import escape
 LIMIT: Final = 4_000
 # Characters. A longer text is not taken apart: it is shown as far as it fits, on one line.
 _LARGE: Final = 65_536
+# Behind an even number of backslashes, each pair of which is one.
+_ESCAPED: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u00(26|3c|3e)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,11 @@ def pretty(text: str | None, limit: int = LIMIT) -> ShownValue:
     left_out = max(0, len(whole) - limit)
     kept = whole[:limit] if left_out else whole
     return ShownValue(tuple(escape(line, None) for line in kept.split("\n")), left_out)
+
+
+def plain(text: str) -> str:
+    """The beginning of a canonical JSON text as people write it: canonical texts escape `&`, `<` and `>`."""
+    return _ESCAPED.sub(lambda found: found[1] + chr(int(found[2], 16)), text)
 
 
 def laid_out(text: str) -> str:

@@ -142,7 +142,10 @@ class Tab:
     scopes: tuple[KeyScope, ...]
 
 
-TABS: Final = (Tab("Questions", f"{ROOT}/questions", (KeyScope.APPROVALS_READ,)),)
+TABS: Final = (
+    Tab("Questions", f"{ROOT}/questions", (KeyScope.APPROVALS_READ,)),
+    Tab("Runs", f"{ROOT}/runs", (KeyScope.EXECUTIONS_READ,)),
+)
 
 PageHandler = Callable[[Visit], Awaitable[Response]]
 

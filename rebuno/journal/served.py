@@ -3,12 +3,13 @@
 from collections.abc import AsyncGenerator
 from typing import Protocol
 
+from rebuno.journal.overview import Overview
 from rebuno.journal.records import AgentRow, ApiKeyRow, Dispatch, ExecutionRow, Lease
 from rebuno.journal.served_records import AgentPolicy, Counts
 from rebuno.journal.store import Store
 
 
-class ServedStore(Store, Protocol):
+class ServedStore(Store, Overview, Protocol):
     """A store that replicas share.
 
     An execution's dispatch is written with the change that makes it due (`ExecutionWrite.dispatch`, `Copied.dispatch`),

@@ -45,6 +45,12 @@ class Browser:
         assert answer.status_code == status, (answer.status_code, answer.text)
         return answer.text
 
+    async def part(self, path: str) -> str:
+        """The part of a page that a script asks for."""
+        answer = await self.http.get(path, headers={"hx-request": "true"})
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
     async def send(self, path: str, fields: Any, **headers: str) -> httpx2.Response:
         """Sends a form, which a page of the same site holds unless the headers say otherwise."""
         return await self.http.post(path, data=fields, headers={"origin": self.url, **headers})

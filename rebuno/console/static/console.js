@@ -78,6 +78,29 @@
     addEventListener("pagehide", () => source.close());
   };
 
+  // A step opens beside the timeline; without this script its link loads the page with the step.
+  const choose = async (list, link, seq) => {
+    const place = document.getElementById("detail");
+    const fresh = await part(list.dataset.steps + seq);
+    if (!place || !fresh) {
+      location.assign(link.href);
+      return;
+    }
+    place.replaceChildren(...[...fresh.childNodes].map((node) => document.importNode(node, true)));
+    if (window.htmx) window.htmx.process(place);
+    for (const one of list.querySelectorAll("[aria-current]")) one.removeAttribute("aria-current");
+    link.closest("li").setAttribute("aria-current", "true");
+    history.replaceState(null, "", "?step=" + seq);
+    const head = document.getElementById("chosen");
+    if (head) head.focus();
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest ? event.target.closest("[data-steps] a[id^=s]") : null;
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    choose(link.closest("[data-steps]"), link, link.id.slice(1));
+  });
+
   const start = () => {
     for (const place of document.querySelectorAll("[data-live]")) live(place);
   };

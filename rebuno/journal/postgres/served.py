@@ -17,8 +17,9 @@ from rebuno.journal import rows
 from rebuno.journal.json_lists import names_text
 from rebuno.journal.postgres import upkeep
 from rebuno.journal.postgres.claims import Claims
+from rebuno.journal.postgres.overview import PostgresOverview
 from rebuno.journal.postgres.pipeline import PreparedConnection
-from rebuno.journal.postgres.reading import PostgresReading, T
+from rebuno.journal.postgres.reading import T
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, held, row_told, told
 from rebuno.journal.records import (
@@ -42,7 +43,7 @@ _ANSWER: Final = 10.0
 _OWED: Final = 2.0
 
 
-class PostgresServed(PostgresReading):
+class PostgresServed(PostgresOverview):
     """The part of the store that only a served kernel uses."""
 
     _conninfo: str

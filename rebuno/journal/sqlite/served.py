@@ -20,11 +20,12 @@ from rebuno.journal.records import (
 from rebuno.journal.rows import Row
 from rebuno.journal.served_records import AgentPolicy, Counts
 from rebuno.journal.sqlite.changes import SQLiteChanges
-from rebuno.journal.sqlite.reading import SQLiteReading, T
+from rebuno.journal.sqlite.overview import SQLiteOverview
+from rebuno.journal.sqlite.reading import T
 from rebuno.journal.sqlite.sql import SQL
 
 
-class SQLiteServed(SQLiteReading):
+class SQLiteServed(SQLiteOverview):
     """The part of the store that only a served kernel uses."""
 
     _connection: apsw.Connection

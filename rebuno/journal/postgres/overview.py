@@ -1,0 +1,61 @@
+"""Implements `Overview`, which documents the methods."""
+
+import json
+
+from rebuno.journal import rows
+from rebuno.journal.overview import (
+    LOOKED_AT,
+    RunFilter,
+    RunLine,
+    StepCount,
+    StepLine,
+    run_line,
+    step_count,
+    step_line,
+)
+from rebuno.journal.postgres.reading import PostgresReading
+from rebuno.journal.records import EventRow
+
+
+class PostgresOverview(PostgresReading):
+    """The part of the store that tells of many rows at once."""
+
+    async def run_lines(self, wanted: RunFilter, *, before: str | None = None, limit: int = 50) -> list[RunLine]:
+        """Newest first, those older than `before`."""
+        return await self._rows(
+            run_line,
+            "run-lines",
+            agents=None if wanted.agents is None else json.dumps(wanted.agents),
+            status=wanted.status,
+            session=wanted.session,
+            person=wanted.person,
+            since=wanted.since,
+            until=wanted.until,
+            verdict=wanted.verdict,
+            rule_id=wanted.rule_id,
+            before=before,
+            limit=limit,
+            looked_at=LOOKED_AT,
+        )
+
+    async def child_lines(self, execution_id: str, *, limit: int = 200) -> list[RunLine]:
+        """The subagents of an execution, oldest first."""
+        return await self._rows(run_line, "child-lines", execution_id, id=execution_id, limit=limit)
+
+    async def step_lines(self, execution_id: str, *, offset: int = 0, limit: int = 100) -> list[StepLine]:
+        """A page of an execution's steps."""
+        return await self._rows(step_line, "step-lines", execution_id, id=execution_id, offset=offset, limit=limit)
+
+    async def step_counts(self, execution_id: str) -> list[StepCount]:
+        """How many steps of an execution there are of each sort."""
+        return await self._rows(step_count, "step-counts", execution_id, id=execution_id)
+
+    async def steps_before(self, execution_id: str, decided_seq: int) -> int:
+        """How many steps of an execution were decided before this event."""
+        ((count,),) = await self._rows(tuple, "steps-before", execution_id, id=execution_id, seq=decided_seq)
+        return int(count)
+
+    async def attempt_events(self, execution_id: str, *, limit: int = 1000) -> list[EventRow]:
+        """The newest events of an execution itself, in order."""
+        found = await self._rows(rows.event, "attempt-events", execution_id, id=execution_id, limit=limit)
+        return found[::-1]
