@@ -8,10 +8,11 @@ WORKERS ?= logical
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 FAST := -m "not slow and not postgres and not process"
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all coverage mutate prove api lock conformance hosts upgrade failover scale check bench diagrams programs tables clean
+.PHONY: help demo test test-fast test-all coverage mutate prove api lock conformance hosts upgrade failover scale check bench diagrams programs tables \
+	console-test screenshots clean
 
 help: ## this list
-	@grep -hE '^[a-z.]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z.-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 demo: .venv-demo/.ready ## an agent under a policy: stopped, asked, killed, resumed
 	@.venv-demo/bin/python examples/demo.py
@@ -61,6 +62,12 @@ scale: $(VENV)/.ready ## measure what one PostgreSQL carries, and write the figu
 	$(BIN)/python benchmarks/scale.py --json > benchmarks/results/scale.tmp
 	mv benchmarks/results/scale.tmp benchmarks/results/scale.json
 	$(BIN)/python -m benchmarks.scale_page
+
+console-test: $(VENV)/.ready ## the console in a real Chromium, with axe-core of npm; fails where one of them is missing
+	REBUNO_TEST_CHROMIUM=required $(BIN)/python -m pytest -q -n0 tests/console
+
+screenshots: $(VENV)/.ready ## the pictures of the console in docs/images, of pages that a Chromium shows
+	$(BIN)/python -m tests.console.screenshots
 
 check: $(VENV)/.ready ## lint, types, import direction, and the shipped policies
 	$(BIN)/ruff check .
