@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from rebuno.console import changes, entrance, guards, questions, runs, static, steps
+from rebuno.console import agents, audit, changes, entrance, guards, policy, questions, runs, static, steps
 from rebuno.console.pages import render
 from rebuno.console.sessions import OneTimeLink, Sessions
 from rebuno.console.settings import ConsoleSettings
@@ -19,7 +19,7 @@ from rebuno.server.metrics import ROUTE
 from rebuno.server.routes import Server
 
 logger: Final = logging.getLogger("rebuno.console")
-PAGES: Final = (*questions.PAGES, *runs.PAGES, *steps.PAGES, *changes.PAGES)
+PAGES: Final = (*questions.PAGES, *runs.PAGES, *steps.PAGES, *changes.PAGES, *agents.PAGES, *audit.PAGES, *policy.PAGES)
 
 
 def mounted(

@@ -76,6 +76,11 @@ class Visit:
         """Whether a key that is bound to agents is bound to this one."""
         return not self.caller.agents or agent_id in self.caller.agents
 
+    def check_unbound(self) -> None:
+        """Refuses a key that is bound to agents. Raises `ForbiddenError`."""
+        if self.caller.agents:
+            raise ForbiddenError("this key is bound to agents; it reaches runs and questions only")
+
     @property
     def names_person(self) -> bool:
         """Whether the caller may say in whose name an answer is given: who has no name of their own."""
@@ -127,7 +132,7 @@ class Visit:
             "who": self.caller.name,
             "form_token": self.console.sessions.form_token(self.session),
             "now": self.console.store.now(),
-            "tabs": [tab for tab in TABS if self.may(*tab.scopes)],
+            "tabs": [tab for tab in TABS if self.may(*tab.scopes) and not (self.caller.agents and tab.whole)],
             "here": self.request.url.path,
             "signed_in": self.session.kind in (SessionKind.KEY, SessionKind.BOOTSTRAP),
         }
@@ -135,16 +140,21 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A page that the navigation names, for those who have the scopes."""
+    """A page that the navigation names, for those who have the scopes; one of the `whole` store is for no key that is
+    bound to agents."""
 
     name: str
     path: str
     scopes: tuple[KeyScope, ...]
+    whole: bool = False
 
 
 TABS: Final = (
     Tab("Questions", f"{ROOT}/questions", (KeyScope.APPROVALS_READ,)),
     Tab("Runs", f"{ROOT}/runs", (KeyScope.EXECUTIONS_READ,)),
+    Tab("Policy", f"{ROOT}/policy", (KeyScope.AGENTS_READ, KeyScope.EXECUTIONS_READ), whole=True),
+    Tab("Agents", f"{ROOT}/agents", (KeyScope.AGENTS_READ,), whole=True),
+    Tab("Audit", f"{ROOT}/audit", (KeyScope.EXECUTIONS_READ, KeyScope.APPROVALS_READ), whole=True),
 )
 
 PageHandler = Callable[[Visit], Awaitable[Response]]

@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from rebuno.journal.records import EventRow
+from rebuno.journal.records import Dispatch, EventRow
 
 # Characters that are kept of an input, an error or arguments.
 SHORTEST: Final = 300
 # How many executions, from the newest on, are looked through for those that a filter takes.
 LOOKED_AT: Final = 20_000
+# The same of steps, and of executions where steps have no order of their own.
+STEPS_LOOKED_AT: Final = 50_000
+RUNS_LOOKED_AT: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,49 @@ class StepCount:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class AgentCount:
+    """How many executions of an agent have this status, and when the newest of them changed last."""
+
+    agent_id: str
+    status: str
+    count: int
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """How many steps of the newest executions a rule has decided with this verdict."""
+
+    bundle: str
+    rule_id: str
+    verdict: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCount:
+    """How many questions of a rule have this status, by who decided them (empty: nobody did)."""
+
+    bundle: str
+    rule_id: str
+    status: str
+    decided_by: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageCount:
+    """What the model calls of an agent used on a day (in days since 1970)."""
+
+    agent_id: str
+    model: str
+    day: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+
 class Overview(Protocol):
     """What a store tells of many rows at once. Every method may raise a `StoreError`."""
 
@@ -112,6 +158,26 @@ class Overview(Protocol):
         """The newest events of an execution itself, in order: those that are no step's and no approval's."""
         ...
 
+    async def agent_counts(self) -> list[AgentCount]:
+        """How many executions of each agent there are in each status, by the agents' ids."""
+        ...
+
+    async def dispatch_lines(self, *, limit: int = 100) -> list[Dispatch]:
+        """Dispatches, those first whose last delivery came to nothing, then the most overdue."""
+        ...
+
+    async def rule_counts(self, since: float) -> list[RuleCount]:
+        """What rules have decided since a time, in steps that are among the newest 50,000 or so."""
+        ...
+
+    async def answer_counts(self, since: float) -> list[AnswerCount]:
+        """What became of the questions that were asked since a time."""
+        ...
+
+    async def usage_counts(self, since: float) -> list[UsageCount]:
+        """What model calls used since a time, in steps that are among the newest 50,000 or so."""
+        ...
+
 
 def run_line(row: tuple[Any, ...]) -> RunLine:
     """A row of `run-lines`."""
@@ -126,3 +192,23 @@ def step_line(row: tuple[Any, ...]) -> StepLine:
 def step_count(row: tuple[Any, ...]) -> StepCount:
     """A row of `step-counts`."""
     return StepCount(*row)
+
+
+def agent_count(row: tuple[Any, ...]) -> AgentCount:
+    """A row of `agent-counts`."""
+    return AgentCount(*row)
+
+
+def rule_count(row: tuple[Any, ...]) -> RuleCount:
+    """A row of `rule-counts`."""
+    return RuleCount(*row)
+
+
+def answer_count(row: tuple[Any, ...]) -> AnswerCount:
+    """A row of `answer-counts`."""
+    return AnswerCount(*row)
+
+
+def usage_count(row: tuple[Any, ...]) -> UsageCount:
+    """A row of `usage-counts`."""
+    return UsageCount(*row[:2], *map(int, row[2:]))

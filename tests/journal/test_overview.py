@@ -7,7 +7,7 @@ import pytest
 from rebuno.journal.overview import RunFilter, StepCount
 from rebuno.journal.records import ApprovalWrite, StepWrite
 from rebuno.journal.served import ServedStore
-from rebuno.model.step import StepStatus
+from rebuno.model.step import Kind, StepStatus
 from tests.journal.builders import Opener, approval, batch, event, execution, in_loop, started, starting, step, written
 
 
@@ -107,3 +107,33 @@ async def test_the_lines_of_steps_come_a_page_at_a_time(opener: Opener) -> None:
         ]
         assert [one.type for one in await store.attempt_events("e2")] == ["execution.created"]
         assert await store.attempt_events("none") == []
+
+
+@in_loop
+async def test_what_rules_decided_people_answered_and_models_used_is_counted(opener: Opener) -> None:
+    """Since a time, by agent and day where that is asked."""
+    async with opener() as opened:
+        store = cast("ServedStore", opened)
+        await filled(store)
+        call = step("s9", "e1", kind=Kind.LLM, target="model", input_tokens=7, output_tokens=2)
+        await written(store, starting(call))
+        assert [(one.agent_id, one.status, one.count) for one in await store.agent_counts()] == [
+            ("agent", "running", 2),
+            ("other", "running", 1),
+        ]
+        counts = {(one.rule_id, one.verdict): one.count for one in await store.rule_counts(0.0)}
+        assert counts == {("pay", "require_approval"): 1, ("r", "allow"): 3}
+        answers = {(one.status, one.decided_by): one.count for one in await store.answer_counts(0.0)}
+        assert answers == {("pending", ""): 1, ("granted", "ben"): 1}
+        [usage] = await store.usage_counts(0.0)
+        assert (usage.agent_id, usage.model, usage.calls, usage.input_tokens, usage.output_tokens) == (
+            "agent",
+            "model",
+            1,
+            7,
+            2,
+        )
+        assert usage.day == int(store.now() // 86400)
+        assert [*await store.rule_counts(1e11), *await store.answer_counts(1e11)] == []
+        assert await store.usage_counts(1e11) == []
+        assert await store.dispatch_lines() == []

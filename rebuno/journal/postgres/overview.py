@@ -5,16 +5,25 @@ import json
 from rebuno.journal import rows
 from rebuno.journal.overview import (
     LOOKED_AT,
+    RUNS_LOOKED_AT,
+    AgentCount,
+    AnswerCount,
+    RuleCount,
     RunFilter,
     RunLine,
     StepCount,
     StepLine,
+    UsageCount,
+    agent_count,
+    answer_count,
+    rule_count,
     run_line,
     step_count,
     step_line,
+    usage_count,
 )
 from rebuno.journal.postgres.reading import PostgresReading
-from rebuno.journal.records import EventRow
+from rebuno.journal.records import Dispatch, EventRow
 
 
 class PostgresOverview(PostgresReading):
@@ -59,3 +68,23 @@ class PostgresOverview(PostgresReading):
         """The newest events of an execution itself, in order."""
         found = await self._rows(rows.event, "attempt-events", execution_id, id=execution_id, limit=limit)
         return found[::-1]
+
+    async def agent_counts(self) -> list[AgentCount]:
+        """How many executions of each agent there are in each status."""
+        return await self._rows(agent_count, "agent-counts")
+
+    async def dispatch_lines(self, *, limit: int = 100) -> list[Dispatch]:
+        """Dispatches, those first whose last delivery came to nothing."""
+        return await self._rows(rows.dispatch, "dispatch-lines", limit=limit)
+
+    async def rule_counts(self, since: float) -> list[RuleCount]:
+        """What rules have decided since a time."""
+        return await self._rows(rule_count, "rule-counts", since=since, looked_at=RUNS_LOOKED_AT)
+
+    async def answer_counts(self, since: float) -> list[AnswerCount]:
+        """What became of the questions that were asked since a time."""
+        return await self._rows(answer_count, "answer-counts", since=since)
+
+    async def usage_counts(self, since: float) -> list[UsageCount]:
+        """What model calls used since a time."""
+        return await self._rows(usage_count, "usage-counts", since=since, looked_at=RUNS_LOOKED_AT)

@@ -49,3 +49,34 @@ SELECT count(*) FROM rebuno.steps WHERE execution_id = %(id)s AND decided_seq < 
 -- The newest events of an execution itself; no character stands above `.` and below `/`.
 SELECT execution_id, event_seq, type, payload, occurred_at, hash
 FROM rebuno.events WHERE execution_id = %(id)s AND type LIKE 'execution.%%' ORDER BY event_seq DESC LIMIT %(limit)s
+
+-- name: agent-counts
+-- How many executions of each agent there are in each status.
+SELECT agent_id, status, count(*), max(updated_at) FROM rebuno.executions GROUP BY agent_id, status ORDER BY agent_id, status
+
+-- name: dispatch-lines
+-- Dispatches, those first whose last delivery came to nothing.
+SELECT id, execution_id, agent_id, state, attempt, failures, due_at, unreached, since, error
+FROM rebuno.dispatches ORDER BY (error = ''), due_at LIMIT %(limit)s
+
+-- name: answer-counts
+-- What became of the questions that were asked since a time.
+SELECT bundle, rule_id, status, decided_by, count(*) FROM rebuno.approvals WHERE created_at >= %(since)s
+GROUP BY bundle, rule_id, status, decided_by ORDER BY count(*) DESC, bundle, rule_id LIMIT 1000
+
+-- name: rule-counts
+-- What rules have decided, in the steps of the newest executions.
+SELECT s.bundle, s.rule_id, s.verdict, count(*)
+FROM (SELECT id FROM rebuno.executions ORDER BY n DESC LIMIT %(looked_at)s) AS e
+JOIN rebuno.steps AS s ON s.execution_id = e.id
+WHERE s.decided_at >= %(since)s
+GROUP BY s.bundle, s.rule_id, s.verdict ORDER BY s.bundle, s.rule_id, s.verdict LIMIT 2000
+
+-- name: usage-counts
+-- What model calls used, in the steps of the newest executions.
+SELECT e.agent_id, s.target, floor(s.decided_at / 86400)::bigint, count(*), coalesce(sum(s.input_tokens), 0),
+       coalesce(sum(s.output_tokens), 0)
+FROM (SELECT id, agent_id FROM rebuno.executions ORDER BY n DESC LIMIT %(looked_at)s) AS e
+JOIN rebuno.steps AS s ON s.execution_id = e.id
+WHERE s.kind = 'llm_call' AND s.decided_at >= %(since)s
+GROUP BY 1, 2, 3 ORDER BY 3, 1, 2 LIMIT 5000

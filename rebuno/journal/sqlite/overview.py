@@ -5,15 +5,24 @@ import json
 from rebuno.journal import rows
 from rebuno.journal.overview import (
     LOOKED_AT,
+    STEPS_LOOKED_AT,
+    AgentCount,
+    AnswerCount,
+    RuleCount,
     RunFilter,
     RunLine,
     StepCount,
     StepLine,
+    UsageCount,
+    agent_count,
+    answer_count,
+    rule_count,
     run_line,
     step_count,
     step_line,
+    usage_count,
 )
-from rebuno.journal.records import EventRow
+from rebuno.journal.records import Dispatch, EventRow
 from rebuno.journal.sqlite.reading import SQLiteReading
 
 
@@ -47,3 +56,23 @@ class SQLiteOverview(SQLiteReading):
     async def attempt_events(self, execution_id: str, *, limit: int = 1000) -> list[EventRow]:
         """The newest events of an execution itself, in order."""
         return (await self._rows(rows.event, "attempt-events", execution_id, limit))[::-1]
+
+    async def agent_counts(self) -> list[AgentCount]:
+        """How many executions of each agent there are in each status."""
+        return await self._rows(agent_count, "agent-counts")
+
+    async def dispatch_lines(self, *, limit: int = 100) -> list[Dispatch]:
+        """Dispatches, those first whose last delivery came to nothing."""
+        return await self._rows(rows.dispatch, "dispatch-lines", limit)
+
+    async def rule_counts(self, since: float) -> list[RuleCount]:
+        """What rules have decided since a time."""
+        return await self._rows(rule_count, "rule-counts", since, STEPS_LOOKED_AT)
+
+    async def answer_counts(self, since: float) -> list[AnswerCount]:
+        """What became of the questions that were asked since a time."""
+        return await self._rows(answer_count, "answer-counts", since)
+
+    async def usage_counts(self, since: float) -> list[UsageCount]:
+        """What model calls used since a time."""
+        return await self._rows(usage_count, "usage-counts", since, STEPS_LOOKED_AT)

@@ -46,3 +46,31 @@ SELECT count(*) FROM steps INDEXED BY steps_in_order WHERE execution_id = ?1 AND
 -- The newest events of an execution itself; no character stands above `.` and below `/`.
 SELECT execution_id, event_seq, type, payload, occurred_at, hash
 FROM events WHERE execution_id = ?1 AND type >= 'execution.' AND type < 'execution/' ORDER BY event_seq DESC LIMIT ?2
+
+-- name: agent-counts
+-- How many executions of each agent there are in each status.
+SELECT agent_id, status, count(*), max(updated_at) FROM executions GROUP BY agent_id, status ORDER BY agent_id, status
+
+-- name: dispatch-lines
+-- Dispatches, those first whose last delivery came to nothing.
+SELECT id, execution_id, agent_id, state, attempt, failures, due_at, unreached, since, error
+FROM dispatches ORDER BY error = '', due_at LIMIT ?1
+
+-- name: answer-counts
+-- What became of the questions that were asked since a time.
+SELECT bundle, rule_id, status, decided_by, count(*) FROM approvals WHERE created_at >= ?1
+GROUP BY bundle, rule_id, status, decided_by ORDER BY count(*) DESC, bundle, rule_id LIMIT 1000
+
+-- name: rule-counts
+-- What rules have decided, in the newest steps.
+SELECT bundle, rule_id, verdict, count(*) FROM steps
+WHERE n > (SELECT max(n) FROM steps) - ?2 AND decided_at >= ?1
+GROUP BY bundle, rule_id, verdict ORDER BY bundle, rule_id, verdict LIMIT 2000
+
+-- name: usage-counts
+-- What model calls used, in the newest steps.
+SELECT e.agent_id, s.target, CAST(s.decided_at / 86400 AS INTEGER), count(*), coalesce(sum(s.input_tokens), 0),
+       coalesce(sum(s.output_tokens), 0)
+FROM steps AS s JOIN executions AS e ON e.id = s.execution_id
+WHERE s.n > (SELECT max(n) FROM steps) - ?2 AND s.kind = 'llm_call' AND s.decided_at >= ?1
+GROUP BY 1, 2, 3 ORDER BY 3, 1, 2 LIMIT 5000
