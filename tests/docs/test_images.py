@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import diagrams
 from benchmarks.diagrams import IMAGES, RESULTS, Bar, Chart, drawn, images
+from tests.console import screenshots
 
 PLOTS: Final = ("agentdojo.svg", "decide.svg", "steps.svg")
 LARGEST: Final = 64 * 1024
@@ -23,7 +24,7 @@ def made() -> dict[str, str]:
 
 def test_the_folder_holds_the_pictures_and_no_other(made: dict[str, str]) -> None:
     """A picture without a source cannot be drawn again."""
-    assert sorted(path.name for path in IMAGES.iterdir()) == sorted(made)
+    assert sorted(path.name for path in IMAGES.iterdir()) == sorted([*made, *screenshots.names()])
 
 
 @pytest.mark.parametrize("name", PLOTS)
@@ -38,7 +39,14 @@ def test_a_terminal_shows_what_the_command_prints(name: str, made: dict[str, str
     assert _text((IMAGES / name).read_text(encoding="utf-8")) == _text(made[name])
 
 
-@pytest.mark.parametrize("path", sorted(IMAGES.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("name", screenshots.names())
+def test_a_picture_of_the_console_is_small(name: str) -> None:
+    """`make screenshots` takes them."""
+    assert (IMAGES / name).read_bytes().startswith(b"\x89PNG")
+    assert (IMAGES / name).stat().st_size < screenshots.LARGEST
+
+
+@pytest.mark.parametrize("path", sorted(IMAGES.glob("*.svg")), ids=lambda path: path.name)
 def test_a_picture_is_small_and_loads_nothing(path: Path) -> None:
     """Hosts show an SVG without its external parts."""
     text = path.read_text(encoding="utf-8")
