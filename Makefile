@@ -92,6 +92,7 @@ bench: $(VENV)/.ready ## what a decision and a step cost on this machine
 	$(BIN)/python benchmarks/tau2.py
 	$(BIN)/python benchmarks/shell_day.py
 	$(BIN)/python benchmarks/suggest.py
+	$(BIN)/python benchmarks/console.py
 
 tables: $(VENV)/.ready ## the parser's tables, after a change of the grammar
 	$(BIN)/python -m rebuno.policy.syntax.tables grammar/rbp.tables.jsonl

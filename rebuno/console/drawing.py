@@ -127,7 +127,7 @@ def drawn(
     for step in steps:
         depth = depths[step.step_id] = min(depths.get(step.parent_id, 0) + 1, 6) if step.parent_id else 0
         rows.append(StepRowView(depth, tuple(_bars(step, attempts, scale, now, rank)), _seconds(step, now), step=step))
-        rank += not step.parent_id
+        rank += not step.parent_id and step.status != StepStatus.DENIED
         for child in by_step.get(step.step_id, ()):
             bar = scale.bar("run", child.created_at, child.ended_at or now)
             seconds = (child.ended_at or now) - child.created_at
