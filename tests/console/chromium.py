@@ -12,11 +12,13 @@ from typing import Any, Final
 
 import pytest
 from playwright.async_api import Browser as Chromium
-from playwright.async_api import BrowserContext, Page, async_playwright
+from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
 # `required`: a machine without Chromium or npm fails the tests that need them, in the place of skipping them.
 VARIABLE: Final = "REBUNO_TEST_CHROMIUM"
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+# Milliseconds: on a busy machine a page takes its time.
+PATIENCE: Final = 90_000
 AXE: Final = "axe-core@4.14.1"
 DESK: Final = {"width": 1180, "height": 860}
 PHONE: Final = {"width": 360, "height": 740}
@@ -42,7 +44,9 @@ async def chromium() -> AsyncIterator[Chromium]:
     if not path:
         missing("Chromium")
     async with async_playwright() as playwright:
-        made = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        expect.set_options(timeout=PATIENCE)
+        args = ["--no-sandbox", "--disable-gpu"]
+        made = await playwright.chromium.launch(executable_path=path, args=args, timeout=PATIENCE)
         try:
             yield made
         finally:
@@ -93,7 +97,7 @@ class Watched:
 async def opened(browser: Chromium, base: str, **options: Any) -> AsyncIterator[tuple[Page, Watched]]:
     """A page in a context of its own; `options` are those of a context."""
     context: BrowserContext = await browser.new_context(base_url=base, **{"viewport": DESK, **options})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE)
     page = await context.new_page()
     watched = Watched(page, base)
     try:
