@@ -10,6 +10,7 @@ from starlette.responses import Response
 from rebuno.console.live import stream
 from rebuno.console.visit import ROOT, ConsolePage, Visit, see_other
 from rebuno.errors import APIError, NotFoundError, RebunoError, ValidationError
+from rebuno.journal.overview import StepLine
 from rebuno.journal.records import ApprovalRow, ExecutionRow
 from rebuno.kernel import GrantScope, Panel, session_of
 from rebuno.server.auth import KeyScope
@@ -19,6 +20,9 @@ from rebuno.types import Approval
 PAGE: Final = 25
 _MOST: Final = 1_000
 _RATIONALE: Final = 4_000
+# Steps that are told of what came before, and earlier answers.
+_BEFORE: Final = 4
+_EARLIER: Final = 3
 _NAMES: Final = {
     GrantScope.ONCE: "this one call",
     GrantScope.EXECUTION: "every call of this tool by this rule, for the rest of the run",
@@ -27,8 +31,18 @@ _NAMES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierAnswer:
+    """What somebody answered to an earlier question of the same rule, and the call that it was about."""
+
+    row: ApprovalRow
+    target: str
+    args: str
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
-    """A question as it is shown: with its run, who must agree, and whether the caller has answered already."""
+    """A question as it is shown: with its run, who must agree, and whether the caller has answered already. `before`
+    are the steps that came right before it, `earlier` what the same rule was answered last."""
 
     approval: Approval
     args: str
@@ -36,6 +50,8 @@ class Card:
     session: str
     panels: Sequence[Panel]
     answered: bool
+    before: Sequence[StepLine]
+    earlier: Sequence[EarlierAnswer]
 
     @property
     def scopes(self) -> list[tuple[str, str]]:
@@ -60,7 +76,37 @@ async def card(visit: Visit, row: ApprovalRow) -> Card:
     panels = await visit.console.operator.panels(row.id)
     session = await session_of(visit.console.store, execution)
     answered = any(vote.decided_by == visit.caller.name for vote in row.votes)
-    return Card(approval, approval.raw("args"), execution, session, panels, answered)
+    before = await _before(visit, row) if visit.may(KeyScope.EXECUTIONS_READ) else ()
+    return Card(
+        approval, approval.raw("args"), execution, session, panels, answered, before, await _earlier(visit, row)
+    )
+
+
+async def _before(visit: Visit, row: ApprovalRow) -> list[StepLine]:
+    """The last steps of the run before the one that is asked about."""
+    store = visit.console.store
+    try:
+        step = await store.step(row.step_id)
+    except NotFoundError:
+        return []
+    count = await store.steps_before(row.execution_id, step.decided_seq)
+    return await store.step_lines(row.execution_id, offset=max(count - _BEFORE, 0), limit=min(count, _BEFORE))
+
+
+async def _earlier(visit: Visit, row: ApprovalRow) -> list[EarlierAnswer]:
+    store = visit.console.store
+    found: list[EarlierAnswer] = []
+    for one in await store.answers_before(row.bundle, row.rule_id, limit=_EARLIER):
+        if one.id == row.id:
+            continue
+        try:
+            agent = (await store.execution(one.execution_id)).agent_id
+            step = await store.step(one.step_id)
+        except NotFoundError:
+            continue
+        if visit.sees(agent):
+            found.append(EarlierAnswer(one, step.target, step.args))
+    return found
 
 
 async def inbox(visit: Visit) -> Response:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from rebuno.journal.records import Dispatch, EventRow
+from rebuno.journal.records import ApprovalRow, Dispatch, EventRow
 
 # Characters that are kept of an input, an error or arguments.
 SHORTEST: Final = 300
@@ -172,6 +172,10 @@ class Overview(Protocol):
 
     async def answer_counts(self, since: float) -> list[AnswerCount]:
         """What became of the questions that were asked since a time."""
+        ...
+
+    async def answers_before(self, bundle: str, rule_id: str, *, limit: int = 5) -> list[ApprovalRow]:
+        """The newest questions of a rule that people have answered, newest first."""
         ...
 
     async def usage_counts(self, since: float) -> list[UsageCount]:

@@ -204,6 +204,27 @@ def test_a_key_that_is_bound_to_an_agent_sees_the_questions_of_that_one_only(tmp
     on(path, scenario)
 
 
+def test_a_question_shows_what_came_before_and_what_was_answered_last(tmp_path: Path) -> None:
+    """The steps of the run, and the answers to the same rule; of the agents that the caller may see only."""
+    path = tmp_path / "a.db"
+    asyncio.run(asks(path, args={"order": "old"}))
+
+    async def scenario(server: Running, one: Browser) -> None:
+        [first] = await open_questions(path)
+        await one.post(f"/console/questions/{first.id}", {"answer": "deny", "rationale": "too much"})
+        await asks(path, run="r2", args={"order": "new"})
+        said = texts(await one.get("/console/questions"))
+        assert "What this rule was answered last denied pay" in said
+        assert "too much" in said
+        body = {"name": "bot", "scopes": ["approvals:read"], "agents": ["other"]}
+        key = await server.post("/v0/api-keys", body, status=201)
+        async with browser(server.url) as other:
+            await other.sign_in(key["token"])
+            assert "too much" not in await other.get("/console/questions")
+
+    on(path, scenario)
+
+
 HOSTILE = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",

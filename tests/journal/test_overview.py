@@ -137,3 +137,5 @@ async def test_what_rules_decided_people_answered_and_models_used_is_counted(ope
         assert [*await store.rule_counts(1e11), *await store.answer_counts(1e11)] == []
         assert await store.usage_counts(1e11) == []
         assert await store.dispatch_lines() == []
+        assert [one.id for one in await store.answers_before("", "r")] == ["a2"]
+        assert await store.answers_before("", "none") == []

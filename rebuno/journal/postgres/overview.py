@@ -23,7 +23,7 @@ from rebuno.journal.overview import (
     usage_count,
 )
 from rebuno.journal.postgres.reading import PostgresReading
-from rebuno.journal.records import Dispatch, EventRow
+from rebuno.journal.records import ApprovalRow, Dispatch, EventRow
 
 
 class PostgresOverview(PostgresReading):
@@ -88,3 +88,7 @@ class PostgresOverview(PostgresReading):
     async def usage_counts(self, since: float) -> list[UsageCount]:
         """What model calls used since a time."""
         return await self._rows(usage_count, "usage-counts", since=since, looked_at=RUNS_LOOKED_AT)
+
+    async def answers_before(self, bundle: str, rule_id: str, *, limit: int = 5) -> list[ApprovalRow]:
+        """The newest questions of a rule that people have answered."""
+        return await self._rows(rows.approval, "answers-before", bundle=bundle, rule_id=rule_id, limit=limit)

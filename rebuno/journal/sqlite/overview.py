@@ -22,7 +22,7 @@ from rebuno.journal.overview import (
     step_line,
     usage_count,
 )
-from rebuno.journal.records import Dispatch, EventRow
+from rebuno.journal.records import ApprovalRow, Dispatch, EventRow
 from rebuno.journal.sqlite.reading import SQLiteReading
 
 
@@ -76,3 +76,7 @@ class SQLiteOverview(SQLiteReading):
     async def usage_counts(self, since: float) -> list[UsageCount]:
         """What model calls used since a time."""
         return await self._rows(usage_count, "usage-counts", since, STEPS_LOOKED_AT)
+
+    async def answers_before(self, bundle: str, rule_id: str, *, limit: int = 5) -> list[ApprovalRow]:
+        """The newest questions of a rule that people have answered."""
+        return await self._rows(rows.approval, "answers-before", bundle, rule_id, limit)
