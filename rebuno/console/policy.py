@@ -1,5 +1,7 @@
 """The policy of an agent: its bundle with what each rule decided, a place to try changes, and a backtest of them."""
 
+import hashlib
+import logging
 import re
 from collections import defaultdict
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from rebuno.console.visit import ROOT, ConsolePage, Visit, see_other
-from rebuno.errors import BundleError, ForbiddenError, NotFoundError, StoreCorrupt, ValidationError
+from rebuno.errors import BundleError, ConflictError, ForbiddenError, NotFoundError, StoreCorrupt, ValidationError
 from rebuno.journal.overview import RunFilter
 from rebuno.kernel import beside
 from rebuno.model import identity
@@ -28,6 +30,8 @@ from rebuno.policy import (
 )
 from rebuno.policy import Source as BundleSource
 from rebuno.server.auth import KeyScope
+
+logger: Final = logging.getLogger("rebuno.console")
 
 DAY: Final = 86_400
 # Runs of a backtest, and the longest of them, in events.
@@ -78,6 +82,8 @@ async def _shown(visit: Visit, agent: str) -> Response:
     own = next((bundle.text for bundle in bundles if bundle.editable), bundles[0].text if len(bundles) == 1 else "")
     values: dict[str, Any] = {
         "agent": agent,
+        "base": mark(await visit.serving.bundle(agent)),
+        "may_put": visit.may(*_TRY) and await _registered(visit, agent),
         "days": days,
         "margins": margins,
         "text": own,
@@ -93,10 +99,7 @@ async def _shown(visit: Visit, agent: str) -> Response:
 
 async def _bundles(visit: Visit, agent: str) -> list[ShownBundle]:
     """The texts of a policy: the bundle that a server keeps, else what the newest run of the agent began under."""
-    try:
-        text = await visit.serving.bundle(agent)
-    except NotFoundError:
-        text = None
+    text = await visit.serving.bundle(agent)
     if text is not None:
         return [ShownBundle("bundle", text, editable=True)]
     newest = await visit.console.store.executions(agent_id=agent, limit=1)
@@ -104,6 +107,10 @@ async def _bundles(visit: Visit, agent: str) -> list[ShownBundle]:
         return []
     kept = await visit.console.store.bundle(newest[0].digest) or []
     return [ShownBundle(path, text, editable=False) for path, text in kept]
+
+
+async def _registered(visit: Visit, agent: str) -> bool:
+    return any(row.id == agent for row in await visit.serving.agents())
 
 
 async def _margin(visit: Visit, bundle: ShownBundle, days: int) -> list[MarginLine]:
@@ -129,7 +136,8 @@ async def attempt(visit: Visit) -> Response:
     visit.check_unbound()
     agent, text = visit.field("agent"), visit.fields.get("text", [""])[0]
     call = {name: visit.field(name) for name in ("kind", "target", "args", "input")}
-    values: dict[str, Any] = {"agent": agent, "text": text, "call": call, "may_try": True, "days": 7, "margins": []}
+    values: dict[str, Any] = {"base": visit.field("base"), "may_put": await _registered(visit, agent)}
+    values |= {"agent": agent, "text": text, "call": call, "may_try": True, "days": 7, "margins": []}
     values |= {"tried": None, "errors": [], "warnings": [], "backtest": None}
     try:
         policy = await visit.serving.policy(agent, text)
@@ -142,6 +150,26 @@ async def attempt(visit: Visit) -> Response:
         if visit.field("do") == "backtest":
             values["backtest"] = await _backtest(visit, agent, policy)
     return visit.page("_tried.html" if visit.partial else "policy.html", **values)
+
+
+async def put(visit: Visit) -> Response:
+    """Puts a bundle in force, if the one that it was made from still is. The reason goes to the server's log."""
+    visit.check_unbound()
+    agent, text, reason = visit.field("agent"), visit.fields.get("text", [""])[0], visit.field("reason")
+    if not reason:
+        raise ValidationError("say why the bundle is put in force")
+    before = await visit.serving.bundle(agent)
+    if mark(before) != visit.field("base"):
+        raise ConflictError("the bundle was changed by somebody else meanwhile; load the page again")
+    await visit.serving.set_policy(agent, text)
+    more = {"agent_id": agent, "by": visit.caller.name, "reason": reason[:1000], "before": mark(before)}
+    logger.warning("a bundle was put in force in the console", extra=more)
+    return see_other(f"{ROOT}/policy?agent={quote(agent, safe='')}")
+
+
+def mark(text: str | None) -> str:
+    """What tells the text of a bundle from every other one; empty for none."""
+    return "" if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _warnings(text: str) -> list[Any]:
@@ -211,5 +239,6 @@ _TRY: Final = (KeyScope.POLICIES_WRITE, KeyScope.EXECUTIONS_READ)
 PAGES: Final = (
     ConsolePage("GET", f"{ROOT}/policy", listed, _READ),
     ConsolePage("POST", f"{ROOT}/policy", attempt, _TRY),
+    ConsolePage("POST", f"{ROOT}/policy/put", put, _TRY),
     ConsolePage("GET", f"{ROOT}/runs/{{id}}/trace/{{step}}", trace, _READ),
 )

@@ -78,11 +78,12 @@ async def desk(given: Any) -> str:
     return "refunded"
 
 
-async def fill(path: Path) -> str:
-    """Fills a store; the id of a run that was asked about and went on. Two questions are open."""
+async def fill(path: Path, store: str = "") -> str:
+    """Fills the store at `path`, or the other `store`; the id of a run that was asked about and went on. Two questions
+    are open."""
     bundle = path.parent / "desk.rbp"
     bundle.write_text(POLICY, encoding="utf-8")
-    async with rebuno.open(path, policy=bundle) as kernel:
+    async with rebuno.open(store or path, policy=bundle) as kernel:
 
         async def run(id: str, order: str, amount: int) -> rebuno.types.Execution:
             return await kernel.run(desk, {"order": order, "amount": amount}, id=id, agent=AGENT)

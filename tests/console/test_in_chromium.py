@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.async_api import Browser as Chromium
@@ -205,6 +206,9 @@ async def hostile(path: Path) -> list[str]:
         f"{run}/events",
         f"{run}/fork",
         f"{run}/compare?with={second.id}",
+        f"/console/policy?agent={quote(f'a{HOSTILE}', safe='')}",
+        "/console/agents",
+        f"/console/audit?run={first.id}",
     ]
 
 
@@ -305,6 +309,30 @@ def test_questions_are_read_and_answered_without_javascript(tmp_path: Path) -> N
             await page.goto("/console/questions")
             await page.get_by_role("button", name="Grant", exact=True).click()
             await expect(page.get_by_role("status").filter(has_text="pay: granted")).to_be_visible()
+
+    on(path, scenario)
+
+
+def test_a_bundle_is_checked_while_it_is_written(tmp_path: Path) -> None:
+    """And a call is tried under it, with its trace."""
+    path = tmp_path / "a.db"
+
+    async def scenario(server: Running, browser: Chromium) -> None:
+        await asks(path)
+        async with opened(browser, server.url) as (page, watched):
+            await sign_in(page, TOKEN)
+            await page.goto("/console/policy?agent=shop")
+            await page.get_by_label("Target").press_sequentially("pay")
+            await expect(page.locator("#tried")).to_contain_text("require approval by pay")
+            await page.get_by_label("Bundle", exact=True).fill("bundle b\nrule {")
+            await expect(page.locator("#tried")).to_contain_text("bundle.rbp:2:")
+            run = await page.locator("a[href*='/console/runs?rule=pay']").get_attribute("href")
+            await page.goto(str(run))
+            await page.get_by_role("list", name="Runs, newest first").get_by_role("link").click()
+            await page.locator("ol.steps a").first.click()
+            await page.get_by_text("Decision trace").click()
+            await expect(page.locator("#detail")).to_contain_text("Under the policy of then")
+            assert watched.faults == []
 
     on(path, scenario)
 

@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 import rebuno
+from tests.console.example import fill
 from tests.console.support import ASKING, Browser, asks, browser, play, served, texts
 from tests.server.support import Running, agent
 
@@ -148,6 +151,69 @@ def test_agents_are_stopped_and_the_stop_is_lifted() -> None:
             assert "default deny" in texts(await one.get("/console/policy?agent=bot"))
 
     play(scenario)
+
+
+def test_a_bundle_is_put_in_force_with_a_reason_and_over_no_other_change(caplog: pytest.LogCaptureFixture) -> None:
+    """One with errors is not, nor one that was made from a bundle that is not in force any more."""
+    first = 'bundle b\ndefault deny\nrule look {\n  allow tool "look"\n}\n'
+    second, third = first.replace('"look"', '"look2"'), first.replace('"look"', '"look3"')
+
+    async def scenario(server: Running, one: Browser) -> None:
+        async with agent(server, id="bot", bundle=first):
+            await one.sign_in()
+            page = await one.get("/console/policy?agent=bot")
+            found = re.search(r'name="base" value="([0-9a-f]{64})"', page)
+            assert found is not None
+
+            async def put(text: str, reason: str) -> int:
+                fields = {"agent": "bot", "text": text, "base": found[1], "reason": reason}
+                return (await one.post("/console/policy/put", fields, page="/console/runs")).status_code
+
+            assert await put("bundle b\nrule {", "broken") == 400
+            assert await put(second, "") == 400
+            assert (await server.get("/v0/agents/bot"))["policy_bundle"] == first
+            assert await put(second, "looks more") == 303
+            assert (await server.get("/v0/agents/bot"))["policy_bundle"] == second
+            assert await put(third, "late") == 409
+            assert (await server.get("/v0/agents/bot"))["policy_bundle"] == second
+
+    play(scenario)
+    [record] = [one for one in caplog.records if one.name == "rebuno.console"]
+    assert record.__dict__["reason"] == "looks more"
+
+
+def test_every_page_is_made_of_a_store_on_postgresql_too(postgres: str) -> None:
+    """The same store that an agent works on."""
+
+    async def scenario() -> None:
+        async with served(db=postgres) as server, browser(server.url) as one:
+            await one.sign_in()
+            with TemporaryDirectory() as folder:
+                id = await fill(Path(folder) / "unused.db", postgres)
+            pages = [
+                "questions",
+                "runs",
+                "runs?person=ann&verdict=deny&rule=default",
+                f"runs/{id}",
+                f"runs/{id}?step=3",
+            ]
+            pages += [
+                f"runs/{id}/events",
+                f"runs/{id}/fork",
+                f"runs/{id}/compare?with=case-2",
+                "agents",
+                "audit?run=case-1",
+            ]
+            for page in [*pages, "policy?agent=help-desk"]:
+                assert "help-desk" in await one.get(f"/console/{page}") or page.startswith(("runs/", "audit")), page
+            said = texts(await one.get("/console/questions"))
+            assert "Questions 2" in said
+            assert "What this rule was answered last granted refund" in said
+            async with rebuno.operate(postgres) as operator:
+                [step] = [one for one in await operator.steps(id) if one.target == "refund"]
+            assert "require approval by refund" in texts(await one.part(f"/console/runs/{id}/trace/{step.step_id}"))
+
+    asyncio.run(scenario())
 
 
 def test_the_audit_counts_verifies_and_exports(tmp_path: Path) -> None:
