@@ -324,7 +324,7 @@ def test_a_bundle_is_checked_while_it_is_written(tmp_path: Path) -> None:
             await page.goto("/console/policy?agent=shop")
             await page.get_by_label("Target").press_sequentially("pay")
             await expect(page.locator("#tried")).to_contain_text("require approval by pay")
-            await page.get_by_label("Bundle", exact=True).fill("bundle b\nrule {")
+            await page.locator("textarea").fill("bundle b\nrule {")
             await expect(page.locator("#tried")).to_contain_text("bundle.rbp:2:")
             run = await page.locator("a[href*='/console/runs?rule=pay']").get_attribute("href")
             await page.goto(str(run))
