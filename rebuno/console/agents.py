@@ -60,6 +60,8 @@ async def listed(visit: Visit) -> Response:
         "dispatches": dispatches if reads_runs else [],
         "stops": await visit.serving.stops() if reads_runs else [],
         "pots": [_pot(one) for one in await visit.serving.pots(limit=_MOST_POTS)] if reads_runs else [],
+        "grants": await visit.serving.standing_grants() if visit.may(KeyScope.APPROVALS_READ) else [],
+        "may_answer": visit.may(KeyScope.APPROVALS_WRITE),
         "keys": await visit.serving.keys() if visit.may(KeyScope.API_KEYS_MANAGE) else None,
         "may_stop": visit.may(KeyScope.POLICIES_WRITE),
         "reads_runs": reads_runs,
@@ -89,6 +91,13 @@ async def stop(visit: Visit) -> Response:
     return see_other(f"{ROOT}/agents#stops")
 
 
+async def revoke(visit: Visit) -> Response:
+    """Ends a grant that outlives its run."""
+    visit.check_unbound()
+    await visit.serving.revoke_grant(visit.id, by=visit.caller.name)
+    return see_other(f"{ROOT}/agents#grants")
+
+
 async def lift(visit: Visit) -> Response:
     """Ends a stop."""
     visit.check_unbound()
@@ -101,4 +110,5 @@ PAGES: Final = (
     ConsolePage("GET", f"{ROOT}/agents", listed, (KeyScope.AGENTS_READ,)),
     ConsolePage("POST", f"{ROOT}/stops", stop, _WRITE),
     ConsolePage("POST", f"{ROOT}/stops/{{id}}/lift", lift, _WRITE),
+    ConsolePage("POST", f"{ROOT}/grants/{{id}}/revoke", revoke, (KeyScope.APPROVALS_READ, KeyScope.APPROVALS_WRITE)),
 )

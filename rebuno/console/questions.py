@@ -12,7 +12,8 @@ from rebuno.console.visit import ROOT, ConsolePage, Visit, see_other
 from rebuno.errors import APIError, NotFoundError, RebunoError, ValidationError
 from rebuno.journal.overview import StepLine
 from rebuno.journal.records import ApprovalRow, ExecutionRow
-from rebuno.kernel import GrantScope, Panel, session_of
+from rebuno.kernel import GrantScope, Panel, session_of, standing_terms
+from rebuno.model import identity
 from rebuno.server.auth import KeyScope
 from rebuno.types import Approval
 
@@ -28,6 +29,14 @@ _NAMES: Final = {
     GrantScope.EXECUTION: "every call of this tool by this rule, for the rest of the run",
     GrantScope.RULE: "every call that this rule asks about, for the rest of the run",
 }
+# Scopes of grants that outlive the run, with their seconds.
+_LASTING: Final = {
+    "agent:3600": "this call of the agent with these arguments, for 1 hour",
+    "agent:86400": "this call of the agent with these arguments, for 1 day",
+    "agent:604800": "this call of the agent with these arguments, for 7 days",
+}
+_EDIT: Final = "edit:"
+_LONGEST_EDIT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +63,25 @@ class Card:
     earlier: Sequence[EarlierAnswer]
 
     @property
+    def edits(self) -> list[tuple[str, str]]:
+        """The arguments that an approver may change, each with the JSON of its value; none that is too long for a
+        field."""
+        args = self.approval.args if self.approval.edited_args is None else self.approval.edited_args
+        names = [path.removeprefix("args.").partition(".")[0] for path in self.approval.edits or ()]
+        found = args if isinstance(args, dict) else {}
+        told = [(name, identity.canonical(found[name])) for name in dict.fromkeys(names) if name in found]
+        return [(name, text) for name, text in told if len(text) <= _LONGEST_EDIT]
+
+    @property
     def scopes(self) -> list[tuple[str, str]]:
         """What a grant may cover, each with its words."""
         if self.approval.cause == "revoked":
             return [("once", "go on with what is recorded of this one step")]
-        return [(scope.value, words) for scope, words in _NAMES.items()]
+        row = self.approval
+        # A grant holds for as long as a question waits, at most.
+        most = (row.timeout_at - row.created_at).total_seconds() + 1 if row.timeout_at and row.created_at else 1e12
+        lasting = [(scope, words) for scope, words in _LASTING.items() if float(scope.partition(":")[2]) <= most]
+        return [*((scope.value, words) for scope, words in _NAMES.items()), *lasting]
 
 
 async def open_rows(visit: Visit) -> list[ApprovalRow]:
@@ -196,14 +219,42 @@ async def _resolve(visit: Visit, approval_id: str) -> None:
     if len(rationale) > _RATIONALE:
         raise ValidationError(f"the reason has more than {_RATIONALE:,} characters")
     person = visit.field("person") if visit.names_person else ""
+    granted = word == "grant"
+    scope = visit.field("scope") or "once"
+    stands = None
+    if granted and scope in _LASTING:
+        stands, scope = standing_terms("agent", float(scope.partition(":")[2]), None, None), "once"
     await visit.serving.resolve(
         approval_id,
-        granted=word == "grant",
+        granted=granted,
         decided_by=person or visit.caller.name,
         asserted_by=visit.caller.name,
         rationale=rationale,
-        scope=visit.field("scope") or "once" if word == "grant" else "once",
+        scope=scope if granted else "once",
+        edit=await _edit(visit, approval_id) if granted else None,
+        # Another process judges the runs of a store on this machine.
+        serves=visit.console.door is None,
+        stands=stands,
     )
+
+
+async def _edit(visit: Visit, approval_id: str) -> dict[str, Any] | None:
+    """The arguments whose fields in the form have another value than the call."""
+    given = {name.removeprefix(_EDIT): values[0] for name, values in visit.fields.items() if name.startswith(_EDIT)}
+    if not given:
+        return None
+    row = await visit.console.operator.approval(approval_id)
+    args = row.args if row.edited_args is None else row.edited_args
+    changed: dict[str, Any] = {}
+    for name, text in given.items():
+        try:
+            value = identity.parse(text)
+        except ValidationError as error:
+            raise ValidationError(f"the new value of `{name[:100]}` is no JSON: {error.message}") from None
+        same = isinstance(args, dict) and name in args and identity.canonical(args[name]) == identity.canonical(value)
+        if not same:
+            changed[name] = value
+    return changed or None
 
 
 async def _told(visit: Visit, id: str) -> dict[str, Any]:

@@ -83,7 +83,10 @@ class Visit:
 
     @property
     def names_person(self) -> bool:
-        """Whether the caller may say in whose name an answer is given: who has no name of their own."""
+        """Whether the caller may say in whose name an answer is given: a key that may speak for people, and who has no
+        name of their own."""
+        if self.session.kind is SessionKind.KEY:
+            return self.may(KeyScope.APPROVALS_SPEAK)
         return self.session.kind in (SessionKind.ANYONE, SessionKind.BOOTSTRAP, SessionKind.LOGIN)
 
     async def execution(self, execution_id: str) -> ExecutionRow:

@@ -9,7 +9,7 @@ import pytest
 import rebuno
 from rebuno.model.step import Kind
 from tests.console.support import ASKING, Browser, asks, browser, served, texts
-from tests.server.support import Running
+from tests.server.support import Running, agent
 
 
 def on(path: Path, scenario: object) -> None:
@@ -37,6 +37,8 @@ def test_a_question_is_shown_with_its_call_and_why(tmp_path: Path) -> None:
         said = texts(await one.get("/console/questions"))
         for part in ("Questions 1", "pay", "May this be paid?", '"amount": 90', "shop", "money leaves", " left"):
             assert part in said
+        assert "for 1 hour" in said
+        assert "for 7 days" not in said
 
     on(path, scenario)
 
@@ -223,6 +225,60 @@ def test_a_question_shows_what_came_before_and_what_was_answered_last(tmp_path: 
             assert "too much" not in await other.get("/console/questions")
 
     on(path, scenario)
+
+
+EDITING = ASKING.replace("  expires 2h", "  edits args.amount\n  expires 2h")
+
+
+def test_a_call_is_changed_and_granted(tmp_path: Path) -> None:
+    """Where the rule lets it be: the agent's call runs with the new amount; another argument cannot be changed."""
+
+    async def scenario() -> None:
+        async with served() as server, browser(server.url) as one, agent(server, id="shop", bundle=EDITING) as bot:
+            await one.sign_in()
+            made = await server.post("/v0/executions", {"agent_id": "shop"}, status=201)
+            assert await bot.take() == made["id"]
+            call = {"amount": 120, "order": "A-1"}
+            await bot.submit(made["id"], "pay", call, idempotency="at_most_once", edits=True)
+            [question] = await server.get("/v0/approvals")
+            page = await one.get("/console/questions")
+            assert 'name="edit:amount" value="120"' in page
+            assert 'name="edit:order"' not in page
+            place = f"/console/questions/{question['id']}"
+            for fields, status in (({"edit:order": '"B"'}, 403), ({"edit:amount": "{"}, 400)):
+                refused = await one.post(place, {"answer": "grant", **fields})
+                assert refused.status_code == status, refused.text
+            done = await one.post(place, {"answer": "grant", "edit:amount": "90"})
+            assert done.status_code == 303, done.text
+            shown = texts(await one.get(place))
+            assert "has changed the call to" in shown
+            assert '"amount": 90' in shown
+
+    asyncio.run(scenario())
+
+
+def test_a_grant_for_days_is_listed_and_revoked() -> None:
+    """It stands for the same call of the agent in later runs; one that the rule forbids is not offered."""
+    lasting = ASKING.replace("expires 2h", "expires 30d")
+
+    async def scenario() -> None:
+        async with served() as server, browser(server.url) as one, agent(server, id="shop", bundle=lasting) as bot:
+            await one.sign_in()
+            made = await server.post("/v0/executions", {"agent_id": "shop"}, status=201)
+            assert await bot.take() == made["id"]
+            await bot.submit(made["id"], "pay", {"order": "A-1"}, idempotency="at_most_once")
+            [question] = await server.get("/v0/approvals")
+            assert "for 7 days" in await one.get("/console/questions")
+            fields = {"answer": "grant", "scope": "agent:604800"}
+            done = await one.post(f"/console/questions/{question['id']}", fields)
+            assert done.status_code == 303, done.text
+            [grant] = await server.get("/v0/grants")
+            assert "pay of shop by rule pay, granted by" in texts(await one.get("/console/agents"))
+            revoked = await one.post(f"/console/grants/{grant['id']}/revoke", {}, page="/console/agents")
+            assert revoked.status_code == 303
+            assert await server.get("/v0/grants") == []
+
+    asyncio.run(scenario())
 
 
 HOSTILE = [

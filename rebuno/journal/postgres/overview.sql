@@ -84,6 +84,7 @@ GROUP BY 1, 2, 3 ORDER BY 3, 1, 2 LIMIT 5000
 -- name: answers-before
 -- The newest questions of a rule that people have answered.
 SELECT id, execution_id, step_id, cause, status, message, rule_id, digest, scope, decided_by, rationale, created_at,
-       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by
+       decided_at, requested_seq, resolved_seq, bundle, approvers, quorum, votes, timeout_at, asserted_by,
+       edits, edited, edited_by
 FROM rebuno.approvals WHERE bundle = %(bundle)s AND rule_id = %(rule_id)s AND status IN ('granted', 'denied')
 ORDER BY n DESC LIMIT %(limit)s
