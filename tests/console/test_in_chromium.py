@@ -76,6 +76,51 @@ def test_a_person_is_asked_sees_why_grants_and_the_run_goes_on(tmp_path: Path) -
     on(path, scenario)
 
 
+EDITING = """bundle shop
+default deny
+rule pay {
+  require approval for tool "pay"
+  when args.amount <= 100
+  edits args.amount
+  message "May this be paid?"
+}
+"""
+
+
+def test_a_person_changes_a_call_and_the_changed_one_runs(tmp_path: Path) -> None:
+    """The amount of the form is what is paid."""
+    path = tmp_path / "a.db"
+    bundle = tmp_path / "edits.rbp"
+    bundle.write_text(EDITING, encoding="utf-8")
+    paid: list[int] = []
+
+    @rebuno.tool(idempotency="at_most_once")
+    def pay(order: str, amount: int) -> int:
+        paid.append(amount)
+        return amount
+
+    async def run() -> rebuno.types.Execution:
+        async def handler(given: Any) -> Any:
+            return await pay("A-1", 90)
+
+        async with rebuno.open(path, policy=bundle) as kernel:
+            return await kernel.run(handler, {}, id="r1", agent="shop")
+
+    async def scenario(server: Running, browser: Chromium) -> None:
+        await run()
+        async with opened(browser, server.url) as (page, watched):
+            await sign_in(page, TOKEN)
+            await page.get_by_text("Change the call").click()
+            await page.get_by_label("amount (JSON)").fill("40")
+            await page.get_by_role("button", name="Grant", exact=True).click()
+            await expect(page.get_by_role("status").filter(has_text="pay: granted")).to_be_visible()
+            assert watched.faults == []
+        assert (await run()).status == "completed"
+        assert paid == [40]
+
+    on(path, scenario)
+
+
 def test_a_question_is_answered_on_a_phone(tmp_path: Path) -> None:
     """Nothing is wider than the screen, and every button is large enough for a finger."""
     path = tmp_path / "a.db"
