@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from rebuno.console.visit import ROOT, ConsolePage, Visit
 from rebuno.errors import ConflictError, StoreCorrupt, ValidationError
-from rebuno.journal.overview import AnswerCount, RuleCount, UsageCount
+from rebuno.journal.overview import AnswerCount, UsageCount, VerdictCount
 from rebuno.kernel import beside, recording_lines
 from rebuno.server.auth import KeyScope
 
@@ -101,7 +101,7 @@ def _price(visit: Visit, name: str) -> Decimal | None:
     return Decimal(text)
 
 
-def by_rule(counts: list[RuleCount], answers: list[AnswerCount]) -> list[RuleLine]:
+def by_rule(counts: list[VerdictCount], answers: list[AnswerCount]) -> list[RuleLine]:
     """What each rule decided and was answered, the busiest first."""
     lines: dict[tuple[str, str], RuleLine] = {}
 

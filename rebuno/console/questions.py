@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from rebuno.console.live import stream
 from rebuno.console.visit import ROOT, ConsolePage, Visit, see_other
-from rebuno.errors import APIError, NotFoundError, RebunoError, ValidationError
+from rebuno.errors import APIError, BundleError, NotFoundError, RebunoError, ValidationError
 from rebuno.journal.overview import StepLine
 from rebuno.journal.records import ApprovalRow, ExecutionRow
 from rebuno.kernel import GrantScope, Panel, session_of, standing_terms
@@ -165,6 +165,16 @@ async def one(visit: Visit) -> Response:
     return visit.page("question.html", **values)
 
 
+async def rule(visit: Visit) -> Response:
+    """The narrowest rule that would have made the question needless, to review and to put into the bundle by hand."""
+    row = await _row(visit, visit.id)
+    try:
+        told = await visit.serving.as_rule(row.id)
+    except (APIError, BundleError) as error:
+        return visit.page("_rule.html", told=None, why=str(error))
+    return visit.page("_rule.html", told=told, why="")
+
+
 async def answer(visit: Visit) -> Response:
     """Takes an answer to one question."""
     row = await _row(visit, visit.id)
@@ -278,5 +288,6 @@ PAGES: Final = (
     ConsolePage("POST", f"{ROOT}/questions", answer_several, _WRITE),
     ConsolePage("GET", f"{ROOT}/questions/{{id}}", one, _READ),
     ConsolePage("POST", f"{ROOT}/questions/{{id}}", answer, _WRITE),
+    ConsolePage("GET", f"{ROOT}/questions/{{id}}/rule", rule, _READ),
     ConsolePage("GET", f"{ROOT}/live/questions", live, _READ),
 )

@@ -99,7 +99,7 @@ class AgentCount:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleCount:
+class VerdictCount:
     """How many steps of the newest executions a rule has decided with this verdict."""
 
     bundle: str
@@ -166,7 +166,7 @@ class Overview(Protocol):
         """Dispatches, those first whose last delivery came to nothing, then the most overdue."""
         ...
 
-    async def rule_counts(self, since: float) -> list[RuleCount]:
+    async def rule_counts(self, since: float) -> list[VerdictCount]:
         """What rules have decided since a time, in steps that are among the newest 50,000 or so."""
         ...
 
@@ -203,9 +203,9 @@ def agent_count(row: tuple[Any, ...]) -> AgentCount:
     return AgentCount(*row)
 
 
-def rule_count(row: tuple[Any, ...]) -> RuleCount:
+def rule_count(row: tuple[Any, ...]) -> VerdictCount:
     """A row of `rule-counts`."""
-    return RuleCount(*row)
+    return VerdictCount(*row)
 
 
 def answer_count(row: tuple[Any, ...]) -> AnswerCount:

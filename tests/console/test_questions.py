@@ -206,6 +206,24 @@ def test_a_key_that_is_bound_to_an_agent_sees_the_questions_of_that_one_only(tmp
     on(path, scenario)
 
 
+def test_a_question_shows_the_rule_that_would_have_answered_it(tmp_path: Path) -> None:
+    """As a change to review; where no rule can, the page says why."""
+    path = tmp_path / "a.db"
+    asyncio.run(asks(path))
+    asyncio.run(asks(path, run="r2", args={"order": ["a"]}))
+
+    async def scenario(server: Running, one: Browser) -> None:
+        plain, listed = await open_questions(path)
+        assert f"/console/questions/{plain.id}/rule" in await one.get(f"/console/questions/{plain.id}")
+        said = texts(await one.part(f"/console/questions/{plain.id}/rule"))
+        assert "+ allow tool" in said
+        assert "A-1" in said
+        assert "+ allow tool" not in texts(await one.part(f"/console/questions/{listed.id}/rule"))
+        assert len(await open_questions(path)) == 2
+
+    on(path, scenario)
+
+
 def test_a_question_shows_what_came_before_and_what_was_answered_last(tmp_path: Path) -> None:
     """The steps of the run, and the answers to the same rule; of the agents that the caller may see only."""
     path = tmp_path / "a.db"

@@ -8,12 +8,12 @@ from rebuno.journal.overview import (
     RUNS_LOOKED_AT,
     AgentCount,
     AnswerCount,
-    RuleCount,
     RunFilter,
     RunLine,
     StepCount,
     StepLine,
     UsageCount,
+    VerdictCount,
     agent_count,
     answer_count,
     rule_count,
@@ -77,7 +77,7 @@ class PostgresOverview(PostgresReading):
         """Dispatches, those first whose last delivery came to nothing."""
         return await self._rows(rows.dispatch, "dispatch-lines", limit=limit)
 
-    async def rule_counts(self, since: float) -> list[RuleCount]:
+    async def rule_counts(self, since: float) -> list[VerdictCount]:
         """What rules have decided since a time."""
         return await self._rows(rule_count, "rule-counts", since=since, looked_at=RUNS_LOOKED_AT)
 

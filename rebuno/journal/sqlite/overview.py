@@ -8,12 +8,12 @@ from rebuno.journal.overview import (
     STEPS_LOOKED_AT,
     AgentCount,
     AnswerCount,
-    RuleCount,
     RunFilter,
     RunLine,
     StepCount,
     StepLine,
     UsageCount,
+    VerdictCount,
     agent_count,
     answer_count,
     rule_count,
@@ -65,7 +65,7 @@ class SQLiteOverview(SQLiteReading):
         """Dispatches, those first whose last delivery came to nothing."""
         return await self._rows(rows.dispatch, "dispatch-lines", limit)
 
-    async def rule_counts(self, since: float) -> list[RuleCount]:
+    async def rule_counts(self, since: float) -> list[VerdictCount]:
         """What rules have decided since a time."""
         return await self._rows(rule_count, "rule-counts", since, STEPS_LOOKED_AT)
 
