@@ -82,7 +82,8 @@ async def compare(visit: Visit) -> Response:
     ref = visit.query("with")
     if not ref:
         return visit.page("compare.html", run=run, other=None, rows=[], size=COMPARED, same=0)
-    other = await visit.execution((await visit.console.operator.execution(ref)).id)
+    # A beginning of an id could tell a bound key of other agents' runs.
+    other = await visit.execution(ref if visit.caller.agents else (await visit.console.operator.execution(ref)).id)
     rows = compared(await _steps(visit, run), await _steps(visit, other))
     same = sum(row.what == "same" for row in rows)
     return visit.page("compare.html", run=run, other=other, rows=rows, size=COMPARED, same=same)

@@ -205,6 +205,8 @@ async def _backtest(visit: Visit, agent: str, policy: Policy) -> dict[str, Any]:
 
 async def trace(visit: Visit) -> Response:
     """Why a recorded step was decided as it was: its facts of then, under the policy of then and that of today."""
+    # A trace tells the rules, which a bound key does not get to see.
+    visit.check_unbound()
     run = await visit.execution(visit.id)
     if run.head_seq > LONGEST * 4:
         raise ForbiddenError("the run is too long to judge a step of it again here; `rebuno policy explain` can")

@@ -86,7 +86,10 @@ class Card:
 
 async def open_rows(visit: Visit) -> list[ApprovalRow]:
     """The open questions that the caller may see, soonest deadline first, then oldest."""
-    rows = await visit.serving.approvals(limit=_MOST)
+    return await _seen(visit, await visit.serving.approvals(limit=_MOST))
+
+
+async def _seen(visit: Visit, rows: Sequence[ApprovalRow]) -> list[ApprovalRow]:
     if visit.caller.agents:
         rows = [row for row in rows if visit.sees((await visit.console.store.execution(row.execution_id)).agent_id)]
     return sorted(rows, key=lambda row: (row.timeout_at or float("inf"), row.created_at))
@@ -209,7 +212,7 @@ async def live(visit: Visit) -> Response:
     """Tells a page when questions come, or are answered."""
 
     async def state() -> object:
-        return [(row.id, len(row.votes)) for row in await open_rows(visit)]
+        return [(row.id, len(row.votes)) for row in await _seen(visit, await visit.console.pending(_MOST))]
 
     return stream(visit, state)
 

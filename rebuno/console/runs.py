@@ -116,7 +116,7 @@ async def one(visit: Visit) -> Response:
         "live": not row.status.terminal,
         "may_write": visit.may(KeyScope.EXECUTIONS_WRITE),
         "may_read_questions": visit.may(KeyScope.APPROVALS_READ),
-        "may_trace": visit.may(KeyScope.AGENTS_READ),
+        "may_trace": visit.may(KeyScope.AGENTS_READ) and not visit.caller.agents,
     }
     if visit.partial:
         return visit.page("_run.html", **values)

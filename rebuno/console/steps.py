@@ -68,7 +68,7 @@ def _shared(visit: Visit) -> dict[str, Any]:
     return {
         "may_write": visit.may(KeyScope.EXECUTIONS_WRITE),
         "may_read_questions": visit.may(KeyScope.APPROVALS_READ),
-        "may_trace": visit.may(KeyScope.AGENTS_READ),
+        "may_trace": visit.may(KeyScope.AGENTS_READ) and not visit.caller.agents,
     }
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -12,13 +13,15 @@ from rebuno.console.pages import render
 from rebuno.console.sessions import ConsoleSession, OneTimeLink, SessionKind, Sessions
 from rebuno.console.settings import ConsoleSettings
 from rebuno.errors import ForbiddenError, NotFoundError, ValidationError
-from rebuno.journal.records import ExecutionRow
+from rebuno.journal.records import ApprovalRow, ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel import Operator, Serving
 from rebuno.server.auth import Caller, KeyScope
 from rebuno.server.routes import Server
 
 ROOT: Final = "/console"
+# Seconds.
+_FRESH: Final = 0.9
 
 
 @dataclass(slots=True)
@@ -33,9 +36,18 @@ class Console:
     login: str = ""
     operator: Operator = field(init=False)
     streams: int = 0
+    _pending: tuple[float, Sequence[ApprovalRow]] = (0.0, ())
 
     def __post_init__(self) -> None:
         self.operator = Operator(self.store)
+
+    async def pending(self, limit: int) -> Sequence[ApprovalRow]:
+        """The open questions as they were a second ago at most, for the pages that follow them: many may be open."""
+        read_at, rows = self._pending
+        if monotonic() - read_at > _FRESH:
+            rows = await self.serving.approvals(limit=limit)
+            self._pending = monotonic(), rows
+        return rows
 
     @property
     def serving(self) -> Serving:

@@ -104,6 +104,12 @@ def test_who_may_not_write_policies_tries_none(tmp_path: Path) -> None:
             for path in ("/console/policy", "/console/agents", "/console/audit"):
                 assert (await other.http.get(path)).status_code == 403
             assert ">Audit<" not in await other.get("/console/runs")
+            async with rebuno.operate(tmp_path / "a.db") as operator:
+                run = await operator.execution("r1")
+                [step] = await operator.steps(run.id)
+            assert (await other.http.get(f"/console/runs/{run.id}/trace/{step.step_id}")).status_code == 403
+            assert "/trace/" not in await other.get(f"/console/runs/{run.id}?step={step.decided_seq}")
+            assert (await other.http.get(f"/console/runs/{run.id}/compare?with=r1")).status_code == 404
 
     on(tmp_path / "a.db", scenario)
 

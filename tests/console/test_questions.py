@@ -304,7 +304,7 @@ HOSTILE = [
     "<img src=x onerror=alert(1)>",
     '"><svg onload=alert(1)>',
     "' autofocus onfocus=alert(1) x='",
-    "{{ 7*7 }}{% raw %}",
+    "{{ 7*7777 }}{% raw %}",
     "\u202egnp.exe\u2066",
     "a\x1b[31mb\x07",
     "\u200b\ufeff\u2028",
@@ -326,7 +326,7 @@ def test_what_an_agent_writes_is_shown_and_never_acts(tmp_path: Path, text: str)
             assert "alert(1)" not in body or "<script>alert" not in body
             for raw in ("<script>", "<img", "<svg", "\u202e", "\x1b", "\u200b", "\u2028", "\x07"):
                 assert raw not in body, raw
-            assert "49" not in texts(body) or "{{" not in text
+            assert "54439" not in texts(body)
 
     on(path, scenario)
 
