@@ -8,7 +8,8 @@ from rebuno.journal.migrate import queries
 
 _FILES: Final = (
     *("queries.sql", "steps.sql", "create.sql", "served.sql", "facts.sql", "pots.sql", "resources.sql"),
-    "sealing.sql", "overview.sql",
+    "sealing.sql",
+    "overview.sql",
 )
 SQL: Final = {name: text for file in _FILES for name, text in queries(__package__, file).items()}
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
