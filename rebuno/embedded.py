@@ -31,6 +31,7 @@ from rebuno.kernel import (
     Operator,
     begin_options,
     check_name,
+    check_ring,
     finish_execution,
     keep_sweeping,
     may_be_own,
@@ -79,7 +80,7 @@ class _Direct:
     def __init__(self, core: Core, attempt: Attempt) -> None:
         self._core = core
         self._attempt = attempt
-        self.sealed = bool(attempt.execution.seal)
+        self.sealed = attempt.seals
         self.start = partial(start_step, attempt)
         self.succeed = partial(core.succeed, attempt)
         self.external = core.external(attempt)
@@ -106,7 +107,7 @@ class Kernel:
     ) -> None:
         self.policy = policy
         self._spans = spans
-        self.operator = Operator(store)
+        self.operator = Operator(store, policy)
         # For each running execution the future that ends its handler; for each `run` the future that is set on return.
         self._stops: dict[str, asyncio.Future[None]] = {}
         self._runs: set[asyncio.Future[None]] = set()
@@ -195,7 +196,7 @@ class Kernel:
         return direct if self._spans is None else self._spans.around(direct, attempt)
 
     async def _told(self, row: records.ExecutionRow, replayed: int) -> Execution:
-        ended = await self.operator.shown(row)
+        ended = await self.operator.shown(await self._core.store.execution(row.id) if row.seal else row)  # With marks.
         ended.replayed = replayed
         return ended
 
@@ -222,7 +223,7 @@ class Kernel:
     async def _input_of(self, execution_id: str, agent_id: str) -> str | None:
         with suppress(NotFoundError):
             found = await self._core.store.execution(execution_id)
-            return found.input if found.agent_id == agent_id else None
+            return await self._core.input_of(found) if found.agent_id == agent_id else None
         return None
 
     async def _begin(
@@ -316,7 +317,7 @@ class Kernel:
                 # No execution in this process continues another one, so a state would have no reader.
                 return await finish_execution(attempt, output=output)
             case Failed(reason=reason, raised=raised) as failed:
-                log_failure(failed, attempt.execution.id, sealed=bool(attempt.execution.seal))
+                log_failure(failed, attempt.execution.id, attempt.seals)
                 return await finish_execution(attempt, failure_reason=reason, raised=raised)
 
     async def _abandon(self, attempt: Attempt) -> None:
@@ -382,8 +383,8 @@ async def _settled(task: "asyncio.Task[Any]", context: ExecutionContext) -> None
 
 
 async def _ended(store: Store, execution_id: str) -> records.ExecutionRow | None:
-    """The end of an execution that was taken from here; None if another process continues it. A canceller of a busy
-    execution first takes its lease, and finishes a moment later."""
+    """The end of an execution that was taken from here; None if another process continues it. A canceller takes the
+    lease of a busy execution first."""
     until = time.monotonic() + ENDING_SECONDS
     while True:
         row = await store.execution(execution_id)
@@ -405,9 +406,7 @@ def _check_id(what: str, text: object) -> None:
 def compiled(policy: PolicyLike | None) -> Policy:
     """The policy of the caller's argument; raises as `open` does."""
     if policy is None:
-        raise ValueError(
-            'a kernel needs a policy: pass `policy="agent.rbp"`, or `policy=rebuno.PERMISSIVE` to allow all'
-        )
+        raise ValueError('a kernel needs a policy: pass `policy="agent.rbp"`, or `policy=rebuno.PERMISSIVE`')
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, Permissive):
@@ -460,6 +459,7 @@ async def open(
     spans = _spans(tracer_provider) if tracer_provider is not None else None
     store = await open_store(path, key_ring=key_ring, key_command=key_command, encrypt=encrypt)
     try:
+        check_ring(judge, store)
         kernel = Kernel(store, judge, strict=durability == "strict", spans=spans)
         sweeping = asyncio.create_task(keep_sweeping(store, retention=retention, every=SWEEP_SECONDS))
         try:

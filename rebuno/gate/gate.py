@@ -21,7 +21,7 @@ from rebuno.gate.verdict import UNSET, Allow, Ask, Deny, Recorded, Unset, Verdic
 from rebuno.journal.opening import open_store
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
-from rebuno.kernel import HostSession, Judged, Kernel, Operator, check_name, keep_sweeping, open_session
+from rebuno.kernel import HostSession, Judged, Kernel, Operator, check_name, check_ring, keep_sweeping, open_session
 from rebuno.model import identity
 from rebuno.model.answer import AnswerKind, Submission
 from rebuno.model.definition import Definition
@@ -48,7 +48,7 @@ class Gate:
 
     def __init__(self, store: ServedStore, policy: Policy, *, observe: bool = False) -> None:
         self.policy = policy
-        self.operator = Operator(store)
+        self.operator = Operator(store, policy)
         self.observe = observe
         self._store = store
         self._kernel = Kernel(store, policy, strict=True)
@@ -411,6 +411,7 @@ async def open_gate(
     judge = compiled(policy).with_shadows(shadow_policies(shadow))
     opened = await open_store(store, key_ring=key_ring, key_command=key_command, encrypt=encrypt)
     try:
+        check_ring(judge, opened)
         gate = Gate(opened, judge, observe=observe)
         sweeping = asyncio.create_task(keep_sweeping(opened, retention=retention, every=SWEEP_SECONDS))
         try:

@@ -23,6 +23,15 @@ class DataKeyRow:
     purged_at: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class SealedText:
+    """What of a sealed execution is kept as ciphertext: the whole of a text that is written with marks, a value that is
+    looked for, or where sealed values stand. `slot` says which."""
+
+    slot: str
+    text: bytes
+
+
 def data_key(row: tuple[Any, ...]) -> DataKeyRow:
     """A row of `data_keys`."""
     return DataKeyRow(*row)

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from rebuno.errors import LeaseSuperseded, Stale
-from rebuno.journal.data_keys import DataKeyRow
+from rebuno.journal.data_keys import DataKeyRow, SealedText
 from rebuno.journal.pot_records import CopiedTake, Take, WindowPlace
 from rebuno.journal.resource_records import ResourceChanges, ResourceRows
 from rebuno.journal.words import RootRow, TurnRow, TurnWrite
@@ -19,8 +19,7 @@ from rebuno.model.step import Idempotency, Kind, StepStatus
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One immutable record. `occurred_at` is RFC 3339 UTC with `Z`, `hash` (32 bytes) chains it to the one before, over
-    `stored` where that is not its payload: sealed."""
+    """One immutable record; `occurred_at` is RFC 3339 UTC, `hash` (32 bytes) chains `stored`, else the payload."""
 
     execution_id: str
     event_seq: int
@@ -169,8 +168,7 @@ _FIELDS: Final = attrgetter(*(field.name for field in fields(StepRow)))
 
 @dataclass(frozen=True, slots=True)
 class VoteRow:
-    """One person's answer to a question. `asserted_by` vouches for the name: a key's or a login's own name; `at` is
-    seconds since 1970."""
+    """One person's answer to a question at `at`, seconds since 1970; `asserted_by` (a key, a login) vouches for it."""
 
     decided_by: str
     decision: str
@@ -394,6 +392,7 @@ class Copied:
     takes: tuple[CopiedTake, ...] = ()
     external: ResourceRows | None = None
     data_key: DataKeyRow | None = None
+    sealed: tuple[SealedText, ...] = ()
 
 
 class Commit(asyncio.Future[int]):
@@ -476,6 +475,7 @@ class Batch:
     basis: Basis | None = None
     turns: tuple[TurnWrite, ...] = ()
     external: ResourceChanges | None = None
+    sealed: tuple[SealedText, ...] = ()
     committed: Commit = field(init=False)
 
     def __post_init__(self) -> None:

@@ -25,6 +25,10 @@ class WithoutRing:
             raise SealKeyMissing("any", execution_id=execution.id)
         return execution
 
+    def seals_whole(self, execution_id: str) -> bool:
+        """Nothing is opened here."""
+        return False
+
     async def execution_key(self, execution: ExecutionRow) -> "ExecutionKey | None":
         """None where an execution is not sealed. Raises `SealKeyMissing` or `SealErased` where it is."""
         if not execution.seal:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from rebuno.journal.data_keys import DataKeyRow
+from rebuno.journal.data_keys import DataKeyRow, SealedText
 from rebuno.journal.pot_records import PotState, Take
 from rebuno.journal.records import (
     ApprovalRow,
@@ -240,8 +240,20 @@ class Store(Protocol):
         """
         ...
 
+    def seals_whole(self, execution_id: str) -> bool:
+        """Whether every payload is sealed of an execution whose key was asked for."""
+        ...
+
     async def data_key(self, execution_id: str) -> DataKeyRow | None:
         """The wrapped data key of an execution, if it has one."""
+        ...
+
+    async def sealed_texts(self, execution_id: str, slots: Sequence[str]) -> list[SealedText]:
+        """What is kept of an execution as ciphertext in these slots."""
+        ...
+
+    async def sealed_beginning(self, execution_id: str, beginning: str) -> list[SealedText]:
+        """The same in the slots that begin so, in their order."""
         ...
 
     async def has_data_keys(self) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rebuno.kernel.core.quorum import GRANT_LASTS, Panel
     from rebuno.kernel.core.rate_limited import CountedLimit, RateLimitedStep
     from rebuno.kernel.core.replay import recorded as recorded_result
+    from rebuno.kernel.core.sealed import check_ring
     from rebuno.kernel.core.submit import start as start_step
     from rebuno.kernel.history.archive import LONGEST_LINE, Recording
     from rebuno.kernel.history.archive import lines as recording_lines
@@ -112,6 +113,7 @@ _HOMES: Final = {
     "cancel_execution": ("lifecycle.cancel", "cancel"),
     "check_name": ("core.names", "check_name"),
     "check_person": ("core.names", "check_person"),
+    "check_ring": ("core.sealed", "check_ring"),
     "compose_timeline": ("history.timeline", "compose"),
     "ended_with_failure": ("history.replay_check", "failed"),
     "ended_with_output": ("history.replay_check", "completed"),
@@ -195,6 +197,7 @@ __all__ = [
     "cancel_execution",
     "check_name",
     "check_person",
+    "check_ring",
     "compose_timeline",
     "ended_with_failure",
     "ended_with_output",

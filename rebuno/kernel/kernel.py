@@ -7,6 +7,7 @@ from rebuno.journal.records import Commit, ExecutionRow, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events, submit
 from rebuno.kernel.core.attempt import Attempt
+from rebuno.kernel.core.sealed import opened
 from rebuno.kernel.lifecycle import execution, resources
 from rebuno.model import usage
 from rebuno.model.answer import Answer, Submission
@@ -61,6 +62,12 @@ class Kernel:
             parent_step=parent_step,
             attempt=attempt,
         )
+
+    async def input_of(self, execution: ExecutionRow) -> str:
+        """The input of an execution in clear, canonical JSON. Raises `SealKeyMissing`."""
+        if not execution.seal:
+            return execution.input
+        return (await (await opened(self.store, execution)).execution(execution.id)).input
 
     async def abandon(self, attempt: Attempt) -> None:
         """Lets go of an attempt that ended without an outcome, so that the next can begin at once; here it can even

@@ -33,7 +33,7 @@ from rebuno.kernel.lifecycle.execution import newest
 from rebuno.kernel.lifecycle.fork_resources import fork_points, with_restoration
 from rebuno.kernel.lifecycle.sweep import Swept, sweep
 from rebuno.kernel.lifecycle.waiting import blocked_on, delivery
-from rebuno.policy import ALL_STEP_FACTS, RecordedStep, ShadowedStep, rules_in
+from rebuno.policy import ALL_STEP_FACTS, Policy, RecordedStep, ShadowedStep, rules_in
 from rebuno.types import (
     Approval,
     Event,
@@ -54,13 +54,15 @@ SHORTEST_PREFIX: Final = 4
 
 
 class Operator(ErasingOperator):
-    """The operator's view of one store. Needs no policy: what waits was judged already.
+    """The operator's view of one store. Needs no policy: what waits was judged already. Where one is known, a fork is
+    sealed as it says.
 
     Every method may raise a `StoreError`.
     """
 
-    def __init__(self, store: ServedStore) -> None:
+    def __init__(self, store: ServedStore, policy: Policy | None = None) -> None:
         self._store = store
+        self._policy = policy
 
     def now(self) -> float:
         """The time by the clock of the store, in seconds since 1970."""
@@ -339,7 +341,9 @@ class Operator(ErasingOperator):
         """
         source = await self._row(ref)
         at = source.head_seq if at_seq is None else at_seq
-        made = await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline)
+        made = await fork.fork(
+            self._store, source, at, key=key, pinned=keep_policy, deadline=deadline, policy=self._policy
+        )
         return await with_restoration(self._store, await self.shown(made))
 
     async def retry(
@@ -355,7 +359,9 @@ class Operator(ErasingOperator):
         at = await fork.retry_point(self._store, source)
         # The user's word stands, whatever became of the steps.
         heard = source.head_seq
-        made = await fork.fork(self._store, source, at, key=key, pinned=keep_policy, deadline=deadline, heard=heard)
+        made = await fork.fork(
+            self._store, source, at, key=key, pinned=keep_policy, deadline=deadline, heard=heard, policy=self._policy
+        )
         return await with_restoration(self._store, await self.shown(made))
 
     async def fork_points(self, ref: str) -> ForkPoints:

@@ -367,6 +367,11 @@ def step_id(scope_id: str, kind: str, target: str, args_hash: str, occurrence: i
     identical submissions before it in that scope, from 0. Each field is hashed as its length in bytes, a colon, and
     its bytes, so that no two lists of fields run together.
     """
+    return sha256(step_bytes(scope_id, kind, target, args_hash, occurrence)).hexdigest()
+
+
+def step_bytes(scope_id: str, kind: str, target: str, args_hash: str, occurrence: int) -> bytes:
+    """What `step_id` hashes."""
     number = str(occurrence)
     text = (
         f"{len(scope_id)}:{scope_id}{len(kind)}:{kind}{len(target)}:{target}"
@@ -374,9 +379,6 @@ def step_id(scope_id: str, kind: str, target: str, args_hash: str, occurrence: i
     )
     if text.isascii():
         # As many bytes as characters.
-        return sha256(text.encode()).hexdigest()
-    digest = sha256()
-    for field in (scope_id, kind, target, args_hash, number):
-        data = field.encode()
-        digest.update(b"%d:%b" % (len(data), data))
-    return digest.hexdigest()
+        return text.encode()
+    fields = (field.encode() for field in (scope_id, kind, target, args_hash, number))
+    return b"".join([b"%d:%b" % (len(data), data) for data in fields])

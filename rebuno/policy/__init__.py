@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rebuno.policy.analysis.tool_schemas import read_tools
     from rebuno.policy.check.allowed import may_allow
     from rebuno.policy.check.bundle import check_bundle
+    from rebuno.policy.check.secrets import without_key_ring
     from rebuno.policy.compile import compile_bundle, compile_policy, compile_text, permissive_policy, shadow_policies
     from rebuno.policy.explain.doubt import doubt_of
     from rebuno.policy.explain.explain import explain_decision
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         surely_known,
     )
     from rebuno.policy.matcher.schedule import EXAMPLE_SCHEDULE, WEEKDAYS, parse_schedule
+    from rebuno.policy.matcher.seals import Parts, SealedPlaces, SealedValues, in_text, leaves, sealed_at, sealed_places
     from rebuno.policy.matcher.sources import MAX_KNOWN_VALUES
     from rebuno.policy.matcher.tests import MAX_ELEMENT_TESTS
     from rebuno.policy.proving.compare import AllowedMore, Difference, compare_allowed
@@ -121,13 +123,8 @@ _MODULES: Final = {
     "analysis.tool_schemas": ("read_tools",),
     "check.allowed": ("may_allow",),
     "check.bundle": ("check_bundle",),
-    "compile": (
-        "compile_bundle",
-        "compile_policy",
-        "compile_text",
-        "permissive_policy",
-        "shadow_policies",
-    ),
+    "check.secrets": ("without_key_ring",),
+    "compile": ("compile_bundle", "compile_policy", "compile_text", "permissive_policy", "shadow_policies"),
     "explain.doubt": ("doubt_of",),
     "explain.explain": ("explain_decision",),
     "explain.shadow": ("shadow_verdicts",),
@@ -201,11 +198,8 @@ _MODULES: Final = {
         "reads_texts",
         "text_readers",
     ),
-    "matcher.schedule": (
-        "EXAMPLE_SCHEDULE",
-        "WEEKDAYS",
-        "parse_schedule",
-    ),
+    "matcher.seals": ("Parts", "SealedPlaces", "SealedValues", "in_text", "leaves", "sealed_at", "sealed_places"),
+    "matcher.schedule": ("EXAMPLE_SCHEDULE", "WEEKDAYS", "parse_schedule"),
     "matcher.tests": ("MAX_ELEMENT_TESTS",),
     "proving.compare": (
         "AllowedMore",
@@ -382,6 +376,7 @@ __all__ = [
     "LiteralError",
     "Measured",
     "Op",
+    "Parts",
     "PathContext",
     "Policy",
     "Proof",
@@ -393,6 +388,8 @@ __all__ = [
     "Rule",
     "RuleOutcome",
     "RuleTrace",
+    "SealedPlaces",
+    "SealedValues",
     "Severity",
     "ShadowReport",
     "ShadowTally",
@@ -433,10 +430,12 @@ __all__ = [
     "find_bundles",
     "find_facet",
     "format_bundle",
+    "in_text",
     "inline_bundle",
     "known_digest",
     "known_programs",
     "known_sets",
+    "leaves",
     "link_bundle",
     "load_ast",
     "may_allow",
@@ -467,6 +466,8 @@ __all__ = [
     "rules_source",
     "run_cases",
     "run_suites",
+    "sealed_at",
+    "sealed_places",
     "shadow_policies",
     "shadow_verdicts",
     "source_tokens",
@@ -479,6 +480,7 @@ __all__ = [
     "tree",
     "try_claims",
     "violation",
+    "without_key_ring",
 ]
 
 

@@ -9,6 +9,7 @@ from rebuno.errors import BundleError
 from rebuno.model.collector import paused
 from rebuno.model.decision import PERMISSIVE, Decision, Verdict
 from rebuno.policy.check.bundle import check_bundle
+from rebuno.policy.check.secrets import shown_by_others
 from rebuno.policy.matcher.build import from_tree, packages_of, policy_digest
 from rebuno.policy.matcher.index import RuleIndex
 from rebuno.policy.matcher.policy import FillingLayer, FillingLayers, Layer, Layers, Policy, Ruling, SessionLayer
@@ -58,6 +59,8 @@ def compile_policy(sources: Sequence[Source]) -> Policy:
         found += [d for d in (*mistakes, *check_bundle(bundle, warn=False)) if d.severity is Severity.ERROR]
         bundles.append(bundle)
     found += _same_names(bundles)
+    if not found and len(bundles) > 1:
+        found += [d for bundle in bundles for d in shown_by_others(bundle, bundles)]
     if found:
         raise BundleError(found)
     return from_trees(list(zip(bundles, sources, strict=True)))

@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from rebuno.errors import NotJSON, RebunoError
 from rebuno.model import identity, raised
-
-logger: Final = logging.getLogger("rebuno.agent")
+from rebuno.sdk.sealed_log import SealedLog, log_sealed
 
 _LONGEST_TEXT: Final = 64 * 1024
 # What is shown of a step's name, in characters.
@@ -25,16 +24,16 @@ class BodyError(Exception):
         self.error = error
 
 
-def kept_of(execution_id: str, step_id: str, target: str, error: BaseException, *, sealed: bool = False) -> str:
-    """The journal's record of a body's own exception, which is logged too; of a `sealed` execution only its type."""
+def kept_of(
+    execution_id: str, step_id: str, target: str, error: BaseException, *, sealed: SealedLog | None = None
+) -> str:
+    """The journal's record of a body's own exception, which is logged too, as far as `sealed` lets."""
     if isinstance(error, BodyError | OutcomeUnknownError | NotJSON | RebunoError):
         return ""
     where = {"execution_id": execution_id, "step_id": step_id}
     # A handler may deal with what a service says; a mistake of the code's own is told wherever it is caught.
     level = logging.WARNING if raised.mistaken(error) else logging.INFO
-    name = recordable(target[:_LONGEST_NAME])
-    kind, trace = type(error).__name__, None if sealed else error
-    logger.log(level, "the body of the step `%s` failed: %s", name, kind, exc_info=trace, extra=where)
+    log_sealed(sealed, level, f"the body of the step `{recordable(target[:_LONGEST_NAME])}` failed", error, where)
     return identity.canonical(raised.of(error))
 
 

@@ -29,6 +29,7 @@ from rebuno.sdk.arguments import all_detached
 from rebuno.sdk.body_errors import BodyError, OutcomeUnknownError, kept_of, recordable
 from rebuno.sdk.calls import BodyScope, EditedStep, StepCall, asked_to_stop, by_name, in_thread, rerun_changed
 from rebuno.sdk.resources import HeldResources, StepTurn, current_turn
+from rebuno.sdk.sealed_log import log_of
 from rebuno.sdk.transport import ServedTransport, Transport
 
 # What ends an attempt says nothing about the step in whose body it surfaced.
@@ -411,7 +412,7 @@ class ExecutionContext:
             said["reason"] = "indeterminate"
         said |= {"message": recordable(text_of(error))}
         recorded, target = identity.canonical(said), call.submission.target
-        sealed = bool(getattr(self.transport, "sealed", False))
+        sealed = log_of(self.transport)
         kept, clean = kept_of(self.id, step_id, target, error, sealed=sealed), isinstance(error, NothingDone)
         captured = await self.external.capture(call.due) if call.due and self.external is not None else None
         settled = await self.transport.fail(step_id, recorded, raised=kept, nothing_done=clean, captured=captured)

@@ -17,6 +17,7 @@ from rebuno.errors import (
 from rebuno.model import identity, raised
 from rebuno.sdk import refusals
 from rebuno.sdk.body_errors import recordable
+from rebuno.sdk.sealed_log import SealedLog, log_sealed
 
 logger: Final = logging.getLogger("rebuno.agent")
 
@@ -81,28 +82,30 @@ def ending(task: "asyncio.Task[Any]", *, blocked: bool) -> Completed | Failed | 
     return Failed(recordable(failure_reason(error)), _kept(error), error)
 
 
-def log_failure(failed: Failed, execution_id: str, *, sealed: bool = False) -> None:
-    """Logs a handler's failure, with the traceback unless it was logged before. Of a `sealed` execution only the kind
-    is told, since the rest may hold anything."""
+def log_failure(failed: Failed, execution_id: str, sealed: SealedLog | None = None) -> None:
+    """Logs a handler's failure, with the traceback unless it was logged before. `sealed` says what may be told, where
+    something of the execution is sealed."""
     error = failed.error
-    if sealed:
-        kind = f"{failed.reason.partition(':')[0] if ':' in failed.reason else 'agent_error'} ({type(error).__name__})"
-        where = {"execution_id": execution_id}
-        logger.error("the handler of the encrypted execution %s failed: %s", execution_id, kind, extra=where)
-        return
-    said = {"execution_id": execution_id, "reason": failed.reason}
-    if isinstance(error, PolicyError | RateLimited):
-        # The policy did what it is there for.
-        logger.info("execution %(execution_id)s failed: %(reason)s", said, extra={"execution_id": execution_id})
-        return
+    where = {"execution_id": execution_id}
+    # The policy did what it is there for.
+    expected = isinstance(error, PolicyError | RateLimited)
     # A mistake in a body was logged where it was.
     known = isinstance(error, ToolError) and raised.mistaken(error.__cause__)
-    trace = None if known else error
+    if sealed is not None:
+        reason = "agent_error" if sealed.whole else failed.reason
+        what = f"the handler of execution {execution_id} failed: {reason}"
+        told = None if (expected or known) and not sealed.whole else error
+        log_sealed(sealed, logging.INFO if expected else logging.ERROR, what, told, where)
+        return
+    said = {"execution_id": execution_id, "reason": failed.reason}
+    if expected:
+        logger.info("execution %(execution_id)s failed: %(reason)s", said, extra=where)
+        return
     logger.error(
         "the handler of execution %(execution_id)s failed: %(reason)s",
         said,
-        exc_info=trace,
-        extra={"execution_id": execution_id},
+        exc_info=None if known else error,
+        extra=where,
     )
 
 

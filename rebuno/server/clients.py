@@ -71,8 +71,9 @@ async def list_executions(call: ApiCall) -> Response:
 async def get_execution(call: ApiCall) -> Response:
     """Show an execution"""
     row = await _own(call)
-    execution = await call.serving.shown(row)
-    execution.turns = await call.serving.turns(row.id)
+    clear = row if call.caller.agent_id else None
+    execution = await call.serving.shown(row if clear is None else await call.serving.in_clear(row))
+    execution.turns = await call.serving.turns(row.id, clear=clear)
     execution.workdir = await call.serving.workdir(row)
     if not call.caller.agent_id:
         execution.delivery = await call.serving.delivery(row)
@@ -100,15 +101,17 @@ async def list_events(call: ApiCall) -> Response:
 async def list_steps(call: ApiCall) -> Response:
     """List the steps of an execution"""
     query = call.query(requests.StepsQuery)
-    await _own(call)
-    rows = await call.serving.steps(call.id, terminal=query.status == "terminal")
+    row = await _own(call)
+    clear = row if call.caller.agent_id else None
+    rows = await call.serving.steps(call.id, terminal=query.status == "terminal", clear=clear)
     return said(models(map(step_view, rows)))
 
 
 async def get_step(call: ApiCall) -> Response:
     """Show a step"""
-    await _own(call)
-    return said(model(step_view(await call.serving.step(call.id, call.step_id))))
+    row = await _own(call)
+    clear = row if call.caller.agent_id else None
+    return said(model(step_view(await call.serving.step(call.id, call.step_id, clear=clear))))
 
 
 async def explain(call: ApiCall) -> Response:
@@ -120,7 +123,7 @@ async def explain(call: ApiCall) -> Response:
 async def previous(call: ApiCall) -> Response:
     """Show the state that an execution continues from"""
     await _own(call)
-    return said(obj(state=raw(await call.serving.previous(call.id))))
+    return said(obj(state=raw(await call.serving.previous(call.id, clear=bool(call.caller.agent_id)))))
 
 
 async def cancel(call: ApiCall) -> Response:

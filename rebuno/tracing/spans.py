@@ -52,7 +52,8 @@ class ExecutionSpans(Observer):
         self._tracer.id_generator = self._ids
 
     def settled(self, step: StepRow, execution: ExecutionRow) -> None:
-        said = of_step(step, execution, content=self._content)
+        # What is sealed leaves the store nowhere in clear.
+        said = of_step(step, execution, content=self._content and not execution.seal)
         parent = span_of(step.execution_id, step.parent_id or step.execution_id, sampled=self._sampled(execution))
         began = step.started_at or step.decided_at
         self._write(
@@ -123,7 +124,7 @@ class _SpannedTransport:
         self.submit = transport.submit
         self.release = transport.release
         self.external = transport.external
-        self.sealed = getattr(transport, "sealed", False)
+        self.sealed = getattr(transport, "sealed", None)
 
     async def succeed(
         self, step_id: str, result: str, value: object, *, captured: Captured | None = None
@@ -134,7 +135,7 @@ class _SpannedTransport:
             ended = step.ended(StepStatus.SUCCEEDED, result=result)
             if ended.kind is Kind.LLM and (used := usage.parse(value)) is not None:
                 ended = replace(ended, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
-            self._spans.settled(ended, self._attempt.execution)
+            self._settled(ended)
         return other
 
     async def fail(
@@ -152,5 +153,9 @@ class _SpannedTransport:
             step_id, error, wait=wait, raised=raised, nothing_done=nothing_done, captured=captured
         )
         if step is not None and other is None:
-            self._spans.settled(step.ended(StepStatus.FAILED, error=error), self._attempt.execution)
+            self._settled(step.ended(StepStatus.FAILED, error=error))
         return other
+
+    def _settled(self, step: StepRow) -> None:
+        seals = self._attempt.seals
+        self._spans.settled(step if seals is None else seals.written(step), self._attempt.execution)

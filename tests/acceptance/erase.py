@@ -1,4 +1,5 @@
-"""Writes secrets through every way into an encrypted store, looks for them everywhere, erases, and looks for the keys.
+"""Writes secrets through every way into an encrypted store, and into one execution in which a bundle seals them; looks
+for them everywhere, erases, and looks for the keys.
 
     .venv/bin/python tests/acceptance/erase.py --json
 
@@ -85,6 +86,7 @@ async def play(where: str, folder: Path, server: Server | None) -> Found:
     ids = await ways.embedded(where, ring, secret, provider)
     more, metrics = await ways.served(where, ring, secret, provider)
     ids += more
+    ids += await ways.sealed(where, ring, secret, provider)
     logging.getLogger().removeHandler(log)
     found.ways = len(secret)
     spans = "\n".join(span.to_json() for span in exporter.get_finished_spans())

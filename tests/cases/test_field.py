@@ -30,6 +30,7 @@ from rebuno.policy import (
     read_source,
     read_submission,
 )
+from rebuno.sealing.files import create as create_ring
 from rebuno.testing import memory_kernel
 from tests.cases.playing import HERE
 from tests.cli.support import rebuno as rebuno_command
@@ -328,6 +329,41 @@ async def test_a_bundle_on_live_traffic_stops_nothing(tmp_path: Path) -> None:
         ("again", "require_approval"),
         ("default", "deny"),
     ]
+
+
+# ---------------------------------------------------------------- F22: secrets in the record
+
+
+def test_a_secret_is_on_record_as_a_mark(tmp_path: Path) -> None:
+    """F22: no copy is in the store's files, the trace or the export, and a replay has the value."""
+    ring, seen = create_ring(tmp_path / "ring", now=0.0), []
+    db = tmp_path / "a.db"
+    ask = '\nrule ask { require approval for tool "ask" }\n'
+
+    async def handler() -> str:
+        found = await tool("read_vault", lambda: {"password": "hunter2-77-secret"})()
+        seen.append(found["password"])
+        await tool("login", lambda **_: "in")(user="ann", password=found["password"])
+        await tool("ask", lambda: None)()
+        return f"logged in with {found['password']}"
+
+    async def both() -> rebuno.Execution:
+        async with rebuno.open(db, policy=compile_text(CASES["F22"]["bundle"] + ask), key_ring=ring) as kernel:
+            asked = await kernel.run(handler, id="F22")
+            await kernel.operator.grant(asked.approvals[0].id, decided_by="ann")
+            return await kernel.run(handler, id="F22")
+
+    ended = asyncio.run(both())
+    assert (ended.status, ended.replayed, seen) == ("completed", 2, ["hunter2-77-secret"] * 2)
+    shown = [
+        rebuno_command("exec", command, ended.id, "--db", str(db)).out
+        for command in ("get", "trace", "events", "export")
+    ]
+    stored = [path.read_bytes() for path in tmp_path.iterdir() if path.is_file() and path.name != "ring"]
+    assert all(len(text) > 100 for text in shown), shown
+    assert not [text for text in shown if "hunter2-77" in text]
+    assert not [data for data in stored if b"hunter2-77" in data]
+    assert '{"secret"' in shown[1]
 
 
 # ---------------------------------------------------------------- F26: a secret inside another text

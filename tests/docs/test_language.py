@@ -43,7 +43,7 @@ def _shown(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("page", "heading", "words"),
     [
-        ("language/statements.md", "Statements", [*STATEMENT_WORDS, "zone", "effects", "limit"]),
+        ("language/statements.md", "Statements", [*STATEMENT_WORDS, "zone", "effects", "limit", "secret"]),
         ("language/rules.md", "Clauses", CLAUSE_WORDS),
         ("language/tests.md", "What a test asks", [op.value for op in Op]),
     ],

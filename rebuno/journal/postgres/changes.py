@@ -10,7 +10,14 @@ from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreBusy, Stor
 from rebuno.journal.chain import START, Head, Written, chained
 from rebuno.journal.data_keys import DataKeyRow
 from rebuno.journal.postgres.failures import UNFIT, lost, settled
-from rebuno.journal.postgres.group import ChangeGroup, approval_objects, dispatch_object, event_objects, step_objects
+from rebuno.journal.postgres.group import (
+    ChangeGroup,
+    approval_objects,
+    dispatch_object,
+    event_objects,
+    sealed_objects,
+    step_objects,
+)
 from rebuno.journal.postgres.pipeline import PreparedConnection, pipelined
 from rebuno.journal.postgres.sql import SQL, Given, Prepared
 from rebuno.journal.postgres.texts import asked, hexed, packed
@@ -170,6 +177,7 @@ class PostgresChanges:
             "turns": [asdict(turn) for turn in copied.turns],
             "root": asdict(copied.root) if copied.root is not None else None,
             "data_key": _data_key(copied.data_key, at),
+            "sealed": sealed_objects(execution.id, copied.sealed),
             "pots": [declared(one.take) for one in copied.takes],
             "takes": [
                 {

@@ -5,7 +5,8 @@
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json,
-        places json, turns json, root json, pots json, takes json, resources json, checkpoints json, data_key json
+        places json, turns json, root json, pots json, takes json, resources json, checkpoints json, data_key json,
+        sealed json
     )
 ), added AS (
     INSERT INTO rebuno.executions
@@ -57,6 +58,9 @@ WITH given AS (
 ), rooted AS (
     INSERT INTO rebuno.roots
     SELECT x.* FROM added, given AS g, json_populate_record(NULL::rebuno.roots, g.root) AS x WHERE g.root IS NOT NULL
+), hidden AS (
+    INSERT INTO rebuno.sealed_texts
+    SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.sealed_texts, g.sealed) AS x
 ), keyed AS (
     INSERT INTO rebuno.data_keys (execution_id, key_id, covers, wrapped, created_at, erased_at, erased_by)
     SELECT x.execution_id, x.key_id, x.covers, x.wrapped, x.created_at, x.erased_at, x.erased_by

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from rebuno.journal.chain import Head, Written, chained
+from rebuno.journal.data_keys import SealedText
 from rebuno.journal.postgres import single_statement
 from rebuno.journal.postgres.sql import Given, Prepared, prepared
 from rebuno.journal.postgres.texts import hexed, packed
@@ -84,7 +85,8 @@ class ChangeGroup:
         id, at, lease = self.execution_id, self.at, self.first.lease
         events, moved = chained(id, head, [event for change in self.changes for event in change.events], rfc3339(at))
         writes, asked, last = self._steps(), self._approvals(), self.changes[-1].batch
-        steps_alone = self.row is None and not asked and not _alone(last)
+        sealed = [text for change in self.changes for text in change.batch.sealed]
+        steps_alone = self.row is None and not asked and not sealed and not _alone(last)
         steps = [step_values(write, head.seq + 1, at) for write in writes]
         if fresh and steps_alone:
             new = [write.decided is not None for write in writes]
@@ -108,6 +110,7 @@ class ChangeGroup:
         value["approvals"] = approval_objects([approval_values(one, head.seq + 1, at) for one in asked])
         first_seq = moved.seq + 1 - len(self.changes[-1].events)
         value["turns"] = [dict(zip(_TURN, turn_values(one, first_seq, at), strict=True)) for one in last.turns]
+        value["sealed"] = sealed_objects(id, sealed)
         if last.external is not None:
             value["resources"], value["checkpoints"] = change_objects(last.external, first_seq)
         if self.row is not None:
@@ -182,6 +185,12 @@ def step_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def approval_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Rows of approvals as the server takes them."""
     return [dict(zip(_APPROVAL, row, strict=True)) for row in rows]
+
+
+def sealed_objects(execution_id: str, texts: Sequence[SealedText]) -> list[dict[str, Any]]:
+    """Sealed texts as the server takes them; of several in one slot the last."""
+    newest = {one.slot: one.text for one in texts}
+    return [{"execution_id": execution_id, "slot": slot, "text": hexed(text)} for slot, text in newest.items()]
 
 
 def dispatch_object(dispatch: Dispatch) -> dict[str, Any]:

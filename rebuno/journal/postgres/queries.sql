@@ -77,7 +77,7 @@ WITH given AS (
         head_seq bigint, head_hash bytea, at double precision, events json, steps json, approvals json,
         status text, failure_reason text, ended boolean, output text,
         attempt bigint, owner text, host text, pid bigint, lease_until double precision,
-        dispatch json, continues text, state text, turns json, resources json, checkpoints json
+        dispatch json, continues text, state text, turns json, resources json, checkpoints json, sealed json
     )
 ), moved AS (
     UPDATE rebuno.executions AS e
@@ -95,7 +95,11 @@ WITH given AS (
     WHERE e.id = g.id AND e.head_seq = g.base_seq AND e.head_hash = g.base_hash AND e.ended_at = 0
       AND (g.lease_attempt IS NULL OR (e.attempt = g.lease_attempt AND e.owner = g.lease_owner))
     RETURNING g.id, g.output, g.events, g.steps, g.approvals, g.status, g.dispatch, g.state, g.turns, g.resources,
-              g.checkpoints
+              g.checkpoints, g.sealed
+), hidden AS (
+    INSERT INTO rebuno.sealed_texts
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.sealed_texts, moved.sealed) AS x
+    ON CONFLICT (execution_id, slot) DO UPDATE SET text = excluded.text
 ), told AS (
     INSERT INTO rebuno.events
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.events, moved.events) AS x

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from rebuno.errors import StoreBusy
-from rebuno.journal.data_keys import DataKeyRow, data_key
+from rebuno.journal.data_keys import DataKeyRow, SealedText, data_key
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
 from rebuno.journal.postgres.texts import asked, held
@@ -41,6 +41,14 @@ class PostgresSealing(WithoutRing):
         """The wrapped data key of an execution, if it has one."""
         found = await self._rows(data_key, "data-key", execution_id, id=execution_id)
         return found[0] if found else None
+
+    async def sealed_texts(self, execution_id: str, slots: Sequence[str]) -> list[SealedText]:
+        """What is kept of an execution as ciphertext in these slots."""
+        return await self._rows(_sealed_text, "sealed-texts", execution_id, id=execution_id, slots=list(slots))
+
+    async def sealed_beginning(self, execution_id: str, beginning: str) -> list[SealedText]:
+        """The same in the slots that begin so."""
+        return await self._rows(_sealed_text, "sealed-beginning", execution_id, id=execution_id, beginning=beginning)
 
     async def has_data_keys(self) -> bool:
         """Whether anything in the store is sealed."""
@@ -101,3 +109,7 @@ def _first(connection: PreparedConnection, query: str, **values: Any) -> Any:
     row = connection.execute(SQL[query], values).fetchone()
     assert row is not None
     return row[0]
+
+
+def _sealed_text(row: Row) -> SealedText:
+    return SealedText(*row)

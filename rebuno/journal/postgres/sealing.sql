@@ -48,3 +48,11 @@ SELECT EXISTS (
     SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start <= to_timestamp(%(before)s)
 ) OR EXISTS (SELECT 1 FROM pg_prepared_xacts WHERE database = current_database())
+
+-- name: sealed-texts
+-- What is kept of an execution as ciphertext in these slots.
+SELECT slot, text FROM rebuno.sealed_texts WHERE execution_id = %(id)s AND slot = ANY(%(slots)s)
+
+-- name: sealed-beginning
+-- The same in the slots that begin so.
+SELECT slot, text FROM rebuno.sealed_texts WHERE execution_id = %(id)s AND starts_with(slot, %(beginning)s) ORDER BY slot

@@ -99,10 +99,15 @@ class SealingStore:
         """
         if not execution.seal:
             return None
-        seal = await self._seal(execution.id, execution.seal)
+        seal = self._new.get(execution.id) or await self._seal(execution.id, execution.seal)
         key = seal.opened_key()
         check(execution.input, execution.output, execution.state)
         return key
+
+    def seals_whole(self, execution_id: str) -> bool:
+        """As `Store` says."""
+        seal = self._new.get(execution_id) or self._seals.get(execution_id)
+        return seal is not None and seal.all
 
     async def erase(self, execution_ids: Sequence[str], by: str) -> int:
         """As the inner store's; this one forgets the keys at once."""

@@ -101,6 +101,8 @@ class SQLiteChanges:
             made_at = key.created_at or now
             values = (key.execution_id, key.key_id, key.covers, key.wrapped, made_at, key.erased_at, key.erased_by)
             self._execute(SQL["add-data-key"], values)
+        for text in copied.sealed:
+            self._execute(SQL["put-sealed-text"], (execution.id, text.slot, text.text))
         if copied.dispatch is not None:
             self._execute(SQL["put-dispatch"], dispatch_values(copied.dispatch))
         self._moved[execution.id] = head
@@ -232,6 +234,8 @@ class SQLiteChanges:
                 raise Stale(f"somebody has said something in execution `{batch.execution_id}` meanwhile")
         if batch.external is not None:
             self._put_external(*change_objects(batch.external, first_seq))
+        for text in batch.sealed:
+            self._execute(SQL["put-sealed-text"], (batch.execution_id, text.slot, text.text))
         if batch.execution is not None:
             self._put_execution(batch.execution_id, batch.execution)
 

@@ -1,13 +1,14 @@
 """The wrapped data keys of executions, and how they are destroyed so that no byte of the file holds them."""
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import apsw
 
 from rebuno.errors import StoreBusy
-from rebuno.journal.data_keys import DataKeyRow, data_key
+from rebuno.journal.data_keys import DataKeyRow, SealedText, data_key
 from rebuno.journal.rows import Row
 from rebuno.journal.sealed_by import WithoutRing
 from rebuno.journal.sqlite.jobs import ReadJob
@@ -43,6 +44,14 @@ class SQLiteSealing(WithoutRing):
         """The wrapped data key of an execution, if it has one."""
         found = await self._rows(data_key, "data-key", execution_id)
         return found[0] if found else None
+
+    async def sealed_texts(self, execution_id: str, slots: Sequence[str]) -> list[SealedText]:
+        """What is kept of an execution as ciphertext in these slots."""
+        return await self._rows(_sealed_text, "sealed-texts", execution_id, json.dumps(list(slots)))
+
+    async def sealed_beginning(self, execution_id: str, beginning: str) -> list[SealedText]:
+        """The same in the slots that begin so."""
+        return await self._rows(_sealed_text, "sealed-beginning", execution_id, beginning)
 
     async def has_data_keys(self) -> bool:
         """Whether anything in the store is sealed."""
@@ -104,3 +113,7 @@ class SQLiteSealing(WithoutRing):
                 raise StoreBusy(f"the log of the store `{self.path}` is being read; purge it again", path=self.path)
         finally:
             self._marks.copied(whole=True)
+
+
+def _sealed_text(row: Row) -> SealedText:
+    return SealedText(*row)

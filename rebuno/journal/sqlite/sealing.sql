@@ -38,3 +38,16 @@ WHERE forked_from = ?1 OR spawned_execution_id = ?1 OR (continues = ?1 AND conti
 -- name: key-ids
 -- How many executions are sealed under each key of a ring, and how many of them were erased.
 SELECT key_id, count(*), sum(erased_at > 0) FROM data_keys GROUP BY key_id ORDER BY key_id
+
+-- name: put-sealed-text
+-- Keeps a text of an execution as ciphertext.
+INSERT INTO sealed_texts (execution_id, slot, text) VALUES (?1, ?2, ?3)
+ON CONFLICT (execution_id, slot) DO UPDATE SET text = excluded.text
+
+-- name: sealed-texts
+-- Those of an execution in these slots.
+SELECT slot, text FROM sealed_texts WHERE execution_id = ?1 AND slot IN (SELECT value FROM json_each(?2))
+
+-- name: sealed-beginning
+-- Those whose slots begin so; no character stands above U+10FFFF.
+SELECT slot, text FROM sealed_texts WHERE execution_id = ?1 AND slot >= ?2 AND slot < ?2 || char(1114111) ORDER BY slot

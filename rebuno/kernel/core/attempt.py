@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -27,9 +27,10 @@ from rebuno.journal.rows import is_sound
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts, resources, stops
 from rebuno.kernel.core.background import NOTHING, UNKNOWN
-from rebuno.kernel.core.effects import Effects, Identified, Need, PageNeeded, Routed
+from rebuno.kernel.core.effects import Effects, Identified, Need, PageNeeded, Routed, with_held
 from rebuno.kernel.core.origins import background
 from rebuno.kernel.core.recorded_steps import RecordedSteps
+from rebuno.kernel.core.sealed import seals_of
 from rebuno.model import identity
 from rebuno.model.answer import Answer, AnswerKind, CallKey
 from rebuno.policy import Facts, History, HistoryDependencies, Policy
@@ -69,6 +70,8 @@ class Attempt:
         input: object,
     ) -> None:
         self.store = store
+        # What is sealed in the execution, where something is.
+        self.seals = seals_of(store)
         self.policy = policy
         self.execution = execution
         self.lease = lease
@@ -183,7 +186,7 @@ class Attempt:
     def _counted(self, key: tuple[str, str, str, str]) -> int:
         occurrence = self._counts.get(key, 0)
         if occurrence == 0 and self._in_order:
-            return int(identity.step_id(*key, 0) in self.recorded.visited)
+            return int((self.seals or identity).step_id(*key, 0) in self.recorded.visited)
         return occurrence
 
     def take_next(self, call_key: CallKey) -> tuple[Any] | None:
@@ -222,12 +225,17 @@ class Attempt:
             now=self.store.now() if now is None else now,
             definition=None if step.definition is None else step.definition.facts,
         )
+        if self.seals is not None:
+            facts.shown = partial(self.seals.shown_facts, step.step_id)
         return facts if self.background is NOTHING else self.background.tell(facts)
 
     def facts(self, known: StepRow, past: History | None = None) -> Facts:
         """What the policy looks at where a step is recorded: its first submission, and what was known then (`past`)."""
         agent, input, past = self.execution.agent_id, self.input, self.past if past is None else past
-        return facts.of_known(known, agent=agent, input=input, past=past, background=self.background)
+        found = facts.of_known(known, agent=agent, input=input, past=past, background=self.background)
+        if self.seals is not None:
+            found.shown = partial(self.seals.shown_facts, known.step_id)
+        return found
 
     def find(self, step_id: str) -> StepRow | PageNeeded | None:
         """What the journal knows of a step, None where it is new; a Need where more must be read to say so: unless that
@@ -345,7 +353,8 @@ class Attempt:
         if self._held and (judged or external is not None):
             self.release_held()
         elif self._held:
-            events, steps = self._with_held(tuple(events), tuple(steps))
+            held, self._held = self._held, []
+            events, steps = with_held(held, tuple(events), tuple(steps))
         batch = Batch(
             self.execution.id,
             tuple(events),
@@ -402,19 +411,6 @@ class Attempt:
             self.release_held()
         except StoreError as error:
             self.lease.poison = error
-
-    def _with_held(
-        self, events: tuple[NewEvent, ...], steps: tuple[StepWrite, ...]
-    ) -> tuple[tuple[NewEvent, ...], tuple[StepWrite, ...]]:
-        held, self._held = self._held, []
-        changes = {change.step.step_id: change for _, change in held}
-        for change in steps:
-            moved = change.moved(len(held))
-            first = changes.get(change.step.step_id)
-            if first is not None:
-                moved = replace(moved, decided=first.decided, started=first.started)
-            changes[change.step.step_id] = moved
-        return (*(event for event, _ in held), *events), tuple(changes.values())
 
     def _settled(self, committed: Commit) -> None:
         batch = self._in_flight.pop(committed)

@@ -71,7 +71,8 @@ def guard(attempt: Attempt, step: Identified, decision: Decision) -> Decision:
     missed = instead_of(attempt, step)
     if missed is not None:
         message = (
-            f"the recorded run did {_shown(missed)} and has not come to it again; now it is about to do {_shown(step)}"
+            f"the recorded run did {_shown(attempt, missed)} and has not come to it again; now it is about to do"
+            f" {_shown(attempt, step)}"
         )
         reason = "the run has taken another way than the recorded one"
         return _asked(decision, DIVERGED, reason, f"{decision.message}\n{message}" if decision.message else message)
@@ -152,9 +153,10 @@ def _asked(decision: Decision, rule_id: str, reason: str, message: str) -> Decis
     )
 
 
-def _shown(step: StepRow | Identified) -> str:
+def _shown(attempt: Attempt, step: StepRow | Identified) -> str:
     # A recorded step far ahead is kept without its arguments.
-    args = f"{step.args[:_MOST_SHOWN]}…" if len(step.args) > _MOST_SHOWN else step.args or "…"
+    args = step.args if attempt.seals is None or not step.args else attempt.seals.args(step)
+    args = f"{args[:_MOST_SHOWN]}…" if len(args) > _MOST_SHOWN else args or "…"
     return f"`{step.target}` {args}"
 
 

@@ -119,3 +119,18 @@ class ExecutionChanges:
         self.events.extend(events)
         self.steps.extend(step.moved(base) for step in steps)
         self.approvals.extend(replace(a, requested=moved(a.requested), resolved=moved(a.resolved)) for a in approvals)
+
+
+def with_held(
+    held: Iterable[tuple[NewEvent, StepWrite]], events: tuple[NewEvent, ...], steps: tuple[StepWrite, ...]
+) -> tuple[tuple[NewEvent, ...], tuple[StepWrite, ...]]:
+    """A change together with what was kept back before it, each step once."""
+    first = list(held)
+    changes = {change.step.step_id: change for _, change in first}
+    for change in steps:
+        moved = change.moved(len(first))
+        kept = changes.get(change.step.step_id)
+        if kept is not None:
+            moved = replace(moved, decided=kept.decided, started=kept.started)
+        changes[change.step.step_id] = moved
+    return (*(event for event, _ in first), *events), tuple(changes.values())

@@ -43,7 +43,8 @@ def covering(attempt: Attempt, step: Identified | StepRow, decision: Decision) -
     """
     wider = [grant for grant in attempt.approvals.values() if _covers(attempt, grant, step, decision)]
     standing = step.standing if isinstance(step, Identified) else None
-    if not wider and not standing:
+    # What a person reads with marks in it, a person answers each time.
+    if (not wider and not standing) or (attempt.seals is not None and attempt.seals.shows(step)):
         return None
     over: tuple[Obligation, ...] = ()
     asks = {(rule.bundle, rule.rule_id) for rule in _layers(attempt, step) if rule.verdict is Verdict.APPROVAL}

@@ -1,7 +1,7 @@
 """Who a submission is: its step id, from what it asks and from how often the same was asked before."""
 
 from collections.abc import Callable, Container
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rebuno.errors import ValidationError
 from rebuno.journal.records import StepRow
@@ -9,6 +9,9 @@ from rebuno.kernel.core.effects import Identified
 from rebuno.model import identity
 from rebuno.model.answer import Submission
 from rebuno.model.step import Idempotency, Kind
+
+if TYPE_CHECKING:
+    from rebuno.kernel.core.seals import Seals
 
 # In bytes. A target is a name, which stands in every event of its step.
 LONGEST_TARGET = 64 * 1024
@@ -18,10 +21,15 @@ _IDEMPOTENCIES: Final = {idempotency.value: idempotency for idempotency in Idemp
 
 
 def identify(
-    submission: Submission, execution_id: str, bodies: Container[str], count: Callable[[str, str, str, str], int]
+    submission: Submission,
+    execution_id: str,
+    bodies: Container[str],
+    count: Callable[[str, str, str, str], int],
+    seals: "Seals | None" = None,
 ) -> Identified:
     """The submission with its step id. `bodies` are the steps whose bodies run; `count` says how many of one
-    scope, kind, target and hash of arguments came before, and counts this one too.
+    scope, kind, target and hash of arguments came before, and counts this one too. `seals` is what is sealed in the
+    execution.
 
     Raises:
         ValidationError: it is malformed; nothing was counted.
@@ -41,9 +49,10 @@ def identify(
     if parent_id and parent_id not in bodies:
         raise ValidationError("a step was submitted from the body of another one that has ended already")
     scope = parent_id or execution_id
-    args_hash = identity.args_hash(args)
+    named = identity if seals is None else seals
+    args_hash = named.args_hash(args)
     occurrence = count(scope, kind, target, args_hash)
-    step_id = identity.step_id(scope, kind, target, args_hash, occurrence)
+    step_id = named.step_id(scope, kind, target, args_hash, occurrence)
     step = Identified(
         scope,
         kind,

@@ -70,6 +70,8 @@ def _spend(rule: Obligation, limit: Limit, attempt: Attempt, step: Identified, t
         # Once: it may stand in long arguments.
         looks = limit.measure or limit.key
         values = measured(limit, attempt.first_facts(step, attempt.past)) if looks else Measured("1")
+        if attempt.seals is not None:
+            values = attempt.seals.measured(limit, values, step.kind, step.target)
         turn.measured[limit] = values
     return pots.take_of(rule, limit, execution, attempt.session or "", values)
 

@@ -457,7 +457,7 @@ def _bare(step: StepRow) -> StepRow:
         sys.intern(step.rule_id),
         sys.intern(step.bundle),
         sys.intern(step.digest),
-        sys.intern(step.reason),
+        sys.intern(str(step.reason)),
         attempt=step.attempt,
         approval_id=step.approval_id,
         decided_seq=step.decided_seq,

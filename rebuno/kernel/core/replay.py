@@ -35,7 +35,7 @@ def _counted(attempt: Attempt, call_key: CallKey) -> tuple[Any] | Answer | None:
     parent_id, kind, target, args = call_key
     known = attempt.recorded.expected(call_key)
     # INVARIANT: equal arguments have equal hashes, and what is equal down to its number has the same id.
-    args_hash = known.args_hash if known is not None else identity.args_hash(args)
+    args_hash = known.args_hash if known is not None else (attempt.seals or identity).args_hash(args)
     key = (parent_id or attempt.execution.id, kind, target, args_hash)
     try:
         occurrence = attempt.next_number(key)
@@ -47,7 +47,7 @@ def _counted(attempt: Attempt, call_key: CallKey) -> tuple[Any] | Answer | None:
                 attempt.recorded.take(success)
             return value
         if known is None or known.occurrence != occurrence:
-            known = attempt.steps.get(identity.step_id(*key, occurrence))
+            known = attempt.steps.get((attempt.seals or identity).step_id(*key, occurrence))
     except UnicodeEncodeError:
         # The target is no text that a step could have.
         return None

@@ -13,6 +13,7 @@ from rebuno.journal.stops import Restoration, StopRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
+from rebuno.kernel.core.sealed import plain
 from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.decision import STOPPED
 from rebuno.model.step import Idempotency, Kind, StepStatus
@@ -48,6 +49,7 @@ _known: WeakKeyDictionary[Store, StandingStops] = WeakKeyDictionary()
 
 def of(store: Store) -> StandingStops:
     """What this process knows to be stopped in a store: the same object for the same store."""
+    store = plain(store)
     found = _known.get(store)
     if found is None:
         found = _known[store] = StandingStops()

@@ -30,7 +30,7 @@ async def submit(attempt: Attempt, submission: Submission, *, wait: bool = True)
     """
     attempt.check()
     # INVARIANT: no await before the count, else parallel identical calls are numbered in the order of locks.
-    step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
+    step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count, attempt.seals)
     try:
         while True:
             routed = route(attempt, step)
@@ -97,7 +97,7 @@ def start(attempt: Attempt, submission: Submission, on_answer: OnAnswer) -> bool
     """
     if not attempt.at_end():
         return False
-    step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
+    step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count, attempt.seals)
     try:
         routed = route(attempt, step)
     except ValidationError:

@@ -9,8 +9,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rebuno.errors import ConflictError, NotFoundError, SealErased, SealKeyMissing, StoreCorrupt, ValidationError
-from rebuno.journal.data_keys import ALL, SECRETS, DataKeyRow
-from rebuno.journal.records import NO_COLUMNS, ApprovalRow, Copied, EventRow, ExecutionRow, NewEvent, StepRow
+from rebuno.journal.data_keys import ALL, SECRETS, DataKeyRow, SealedText
+from rebuno.journal.records import (
+    NO_COLUMNS,
+    ApprovalRow,
+    Copied,
+    EventRow,
+    ExecutionRow,
+    NewEvent,
+    StepRow,
+)
 from rebuno.journal.resource_records import NO_RESOURCES, CheckpointRow, ResourceRow, ResourceRows
 from rebuno.journal.sealed.kept import KeptPayloads, ShownRows, raw
 from rebuno.journal.sealed.seal import check
@@ -25,6 +33,7 @@ from rebuno.model import identity
 from rebuno.model.definition import described, digest_of, recorded
 
 if TYPE_CHECKING:
+    from rebuno.kernel.core.seals import Seals
     from rebuno.sealing import KeyRing
 
 T = TypeVar("T")
@@ -37,6 +46,8 @@ LONGEST_ID: Final = 256
 _PAGE: Final = 1000
 # How often a log that grows meanwhile is read again.
 _TRIES: Final = 20
+# What a line may be.
+_SORTS: Final = ("bundle", "definition", "event", "step", "approval", "turn", "root", "data_key", "sealed", "end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +73,11 @@ class Recording:
     # What servers say of the tools: texts by their digests.
     definitions: tuple[tuple[str, str], ...] = ()
     external: ResourceRows = NO_RESOURCES
-    # Of an execution that is sealed: its rows and events hold ciphertext.
+    # Of an execution that is sealed: its wrapped data key, and what is kept beside its rows as ciphertext.
     data_key: DataKeyRow | None = None
+    sealed: tuple[SealedText, ...] = ()
+    # What opened it, where its texts are clear; no part of the file.
+    seals: "Seals | None" = None
 
 
 async def record(store: Store, execution_id: str) -> Recording:
@@ -98,6 +112,7 @@ async def record(store: Store, execution_id: str) -> Recording:
             root=root,
             external=external,
             data_key=data_key,
+            sealed=tuple(await store.sealed_beginning(execution.id, "")) if execution.seal else (),
         )
         if fault := _fault(found):
             raise StoreCorrupt(f"the history of execution `{execution.id}` is damaged: {fault}; restore a copy")
@@ -164,16 +179,30 @@ def opened(recording: Recording, ring: "KeyRing | None") -> Recording:
         SealKeyMissing, SealErased, SealBroken: it cannot be opened.
     """
     row, execution = recording.data_key, recording.execution
-    if row is None or row.covers != ALL:
+    if row is None:
         return recording
     if row.wrapped is None:
         raise SealErased(execution.id)
     if ring is None:
         raise SealKeyMissing(row.key_id, execution_id=execution.id)
-    found = _shown(recording, ShownRows(row, ring.open_key(execution.id, row.key_id, row.wrapped)))
-    first = found.execution
-    check(first.input, first.output, first.state, *(text for s in found.steps for text in (s.args, s.result, s.error)))
-    return replace(found, data_key=None)
+    key = ring.open_key(execution.id, row.key_id, row.wrapped)
+    found = recording
+    if row.covers == ALL:
+        found = _shown(recording, ShownRows(row, key))
+        first = found.execution
+        texts = (text for step in found.steps for text in (step.args, step.result, step.error))
+        check(first.input, first.output, first.state, *texts)
+    # Few recordings are sealed.
+    from rebuno.kernel.core.sealed_texts import OpenedTexts
+
+    marked = OpenedTexts(ring, key, recording.sealed)
+    return replace(
+        found,
+        execution=marked.execution(found.execution),
+        steps=tuple(map(marked.step, found.steps)),
+        data_key=None,
+        seals=marked.seals,
+    )
 
 
 def _audited(recording: Recording) -> str:
@@ -222,6 +251,7 @@ def _lines(recording: Recording) -> Iterator[dict[str, Any]]:
         ("resource", recording.external.resources),
         ("checkpoint", recording.external.checkpoints),
         ("data_key", () if recording.data_key is None else (recording.data_key,)),
+        ("sealed", recording.sealed),
     )
     for name, rows in rows_of:
         for row in rows:
@@ -269,6 +299,7 @@ class _Reader:
         self.resources: list[ResourceRow] = []
         self.checkpoints: list[CheckpointRow] = []
         self.data_key: DataKeyRow | None = None
+        self.sealed: list[SealedText] = []
         self.ended = False
 
     def line(self, line: bytes, number: int, hashed: str) -> None:
@@ -304,6 +335,8 @@ class _Reader:
                 self.checkpoints.append(decode(CheckpointRow, held | own))
             case "data_key" if isinstance(held, dict) and self.data_key is None:
                 self.data_key = _data_key(decode(DataKeyRow, held | own), self.execution)
+            case "sealed" if isinstance(held, dict):
+                self.sealed.append(decode(SealedText, held))
             case "end":
                 if held != {"lines": number - 1, "sha256": hashed}:
                     raise UnfitError("the lines before are not those that were written")
@@ -344,6 +377,7 @@ class _Reader:
             tuple(self.definitions),
             ResourceRows(tuple(self.resources), tuple(self.checkpoints)),
             self.data_key,
+            tuple(self.sealed),
         )
 
 
@@ -428,7 +462,7 @@ async def restore(store: Store, recording: Recording) -> ExecutionRow:
         began, external = taken_over(external)
         events += [*more, *began]
     copied = replace(copied, places=places, takes=takes, turns=recording.turns, root=recording.root, external=external)
-    copied = replace(copied, data_key=recording.data_key)
+    copied = replace(copied, data_key=recording.data_key, sealed=recording.sealed)
     if await raw(store).create(execution, events, copied):
         return await store.execution(execution.id)
     with suppress(NotFoundError):

@@ -1,12 +1,13 @@
 """Holds an execution's rows against its log: whatever the hashes in the events speak of must be what the rows say."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rebuno.journal.chain import Chain, verify
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
 from rebuno.journal.resource_records import ResourceRows
+from rebuno.journal.sealed.rows import root_text
 from rebuno.journal.sealed.seal import is_hidden
 from rebuno.journal.words import RootRow, TurnRow
 from rebuno.kernel.core.origins import texts_of
@@ -28,6 +29,8 @@ _STANDS: Final = {
     "cancelled": ExecutionStatus.CANCELLED,
 }
 _STATES: Final = frozenset(StepStatus)
+# Where an event of a sealed execution holds the hashes of what is written.
+KEPT: Final = "kept"
 
 
 @dataclass(slots=True)
@@ -144,7 +147,7 @@ class Audit:
         mark = self._marks.pop(row.step_id, None)
         if mark is None:
             self._wrong(f"no event speaks of the step `{row.step_id}`")
-        elif why := _step_fault(row, mark):
+        elif why := _step_fault(row, mark, sealed=bool(self.execution.seal)):
             self._wrong(f"the step `{row.step_id}` (event {mark.decided}): {why}")
 
     def approval(self, row: ApprovalRow) -> None:
@@ -161,7 +164,7 @@ class Audit:
         if event is None:
             self._wrong(f"no event speaks of turn {row.number}")
         elif event.payload.get("by") != row.said_by or not (
-            is_hidden(row.text) or event.payload.get("hash") == _hash(identity.canonical(row.text))
+            is_hidden(row.text) or _holds(event.payload, "hash", identity.canonical(row.text), row.text, "text")
         ):
             self._wrong(f"turn {row.number} (event {event.event_seq}) is not what was said, or by another")
         elif row.event_seq != event.event_seq or not same_time(row.said_at, event.occurred_at):
@@ -176,12 +179,14 @@ class Audit:
         elif row.root_id != created.get("root"):
             self._wrong("the root is not the one of event 1")
         else:
-            kept = {"root_input_hash": row.input, "root_turns_hash": row.turns, "read_hash": row.read_args}
+            hashed = {"root_input_hash": row.input, "root_turns_hash": row.turns, "read_hash": row.read_args}
             if is_hidden(row.input):
                 return
-            for name, text in kept.items():
-                if created.get(name) != _hash(text):
-                    self._wrong("what was written to the root, or read by a person, is not what event 1 speaks of")
+            good = all(created.get(name) == _hash(text) for name, text in hashed.items())
+            if isinstance(kept := created.get(KEPT), dict):
+                good = kept.get("root") == _hash(root_text(row))
+            if not good:
+                self._wrong("what was written to the root, or read by a person, is not what event 1 speaks of")
             times = created.get("root_turn_times", [])
             if not isinstance(times, list) or len(texts_of(row.turns) or ()) != len(times):
                 self._wrong("the turns of the root are no texts with a time each")
@@ -213,7 +218,7 @@ class Audit:
             return "the log does not begin with `execution.created`"
         if created.get("digest", execution.digest) != execution.digest:
             return "the policy of its start is not the one of event 1"
-        if not is_hidden(execution.input) and created.get("input_hash") != _hash(execution.input):
+        if not is_hidden(execution.input) and not _holds(created, "input_hash", execution.input):
             return "the input is not the one that event 1 speaks of"
         if (created.get("agent_id"), created.get("key")) != (execution.agent_id, execution.key):
             return "the agent or the id is not the one of event 1"
@@ -235,7 +240,7 @@ class Audit:
         if is_hidden(execution.output) or is_hidden(execution.failure_reason):
             return ""
         match execution.status:
-            case ExecutionStatus.COMPLETED if self._end.get("output_hash") != _hash(execution.output):
+            case ExecutionStatus.COMPLETED if not _holds(self._end, "output_hash", execution.output):
                 return "the output is not the one that its last event speaks of"
             case ExecutionStatus.FAILED if self._end.get("reason") != execution.failure_reason:
                 return "the reason of its failure is not the one of its last event"
@@ -247,14 +252,24 @@ class Audit:
         self.fault = self.fault or why
 
 
+def _holds(said: Mapping[str, Any], hashed: str, text: str | None, written: str | None = None, name: str = "") -> bool:
+    """Whether an event speaks of this text: by the hash in it or, where the execution is sealed and that is keyed, by
+    the hash of what is `written` (None: the same)."""
+    kept = said.get(KEPT)
+    if not isinstance(kept, dict):
+        return bool(said.get(hashed) == _hash(text))
+    return bool(kept.get(name or hashed.removesuffix("_hash")) == _hash(text if written is None else written))
+
+
 def _hash(text: str | None) -> str | None:
     return None if text is None else identity.args_hash(text)
 
 
-def _step_fault(row: StepRow, mark: _Mark) -> str:
+def _step_fault(row: StepRow, mark: _Mark, *, sealed: bool) -> str:
     first, decision = mark.first, mark.decision
     scope = row.parent_id or row.execution_id
-    if (not is_hidden(row.args) and _hash(row.args) != row.args_hash) or row.args_hash != first.get("args_hash"):
+    held = is_hidden(row.args) or _holds(first, "args_hash", row.args)
+    if not held or row.args_hash != first.get("args_hash"):
         return "the args are not those that were submitted"
     if (row.kind, row.target, row.occurrence, row.parent_id) != (
         first.get("step_type"),
@@ -263,7 +278,8 @@ def _step_fault(row: StepRow, mark: _Mark) -> str:
         first.get("parent_step_id", ""),
     ):
         return "the kind, the target or the place is another one"
-    if identity.step_id(scope, row.kind, row.target, row.args_hash, row.occurrence) != row.step_id:
+    # Of a sealed execution it is keyed, and looked at where the key is at hand.
+    if not sealed and identity.step_id(scope, row.kind, row.target, row.args_hash, row.occurrence) != row.step_id:
         return "its id is not the one of what it does"
     if (row.decided_seq, row.started_seq, row.outcome_seq) != (mark.decided, mark.started, mark.settled):
         return "the row names other events"
@@ -300,16 +316,16 @@ def _verdict(what: str, said: dict[str, Any]) -> Verdict:
     return Verdict.ALLOW if what == StepStatus.EXECUTING and "approval_id" not in said else Verdict.APPROVAL
 
 
-def _was(text: str | None, outcome: dict[str, Any]) -> bool:
-    return is_hidden(text) or outcome.get("outcome_hash") == _hash(text)
+def _was(text: str | None, outcome: dict[str, Any], name: str) -> bool:
+    return is_hidden(text) or _holds(outcome, "outcome_hash", text, name=name)
 
 
 def _outcome_fault(row: StepRow, outcome: dict[str, Any]) -> str:
     match row.status:
         case StepStatus.SUCCEEDED:
-            good = row.error is None and _was(row.result, outcome)
+            good = row.error is None and _was(row.result, outcome, "result")
         case StepStatus.FAILED:
-            good = row.result is None and _was(row.error, outcome)
+            good = row.result is None and _was(row.error, outcome, "error")
         case _:
             good = row.result is None
     if not good:

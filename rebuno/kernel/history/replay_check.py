@@ -2,9 +2,10 @@
 
 import asyncio
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, cast
 
-from rebuno.errors import StoreCorrupt
+from rebuno.errors import SealKeyMissing, StoreCorrupt
 from rebuno.journal.records import Lease, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core.attempt import Attempt
@@ -112,7 +113,10 @@ class ReplayCheck:
     """
 
     def __init__(self, recording: Recording) -> None:
+        """Raises `SealKeyMissing` where it is sealed and was not opened."""
         execution = recording.execution
+        if execution.seal and recording.seals is None:
+            raise SealKeyMissing(execution.seal, execution_id=execution.id)
         self.recording = recording
         self.whole = execution.status is ExecutionStatus.COMPLETED or (
             execution.status is ExecutionStatus.FAILED and not execution.failure_reason.startswith(_FROM_OUTSIDE)
@@ -142,7 +146,7 @@ class ReplayCheck:
     async def submit(self, submission: Submission) -> Answer:
         """What was recorded of this submission; `execution_blocked` where nothing was."""
         attempt = self._attempt
-        step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
+        step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count, self.recording.seals)
         known = self._steps.get(step.step_id)
         if known is None:
             # It is not routed: there is no policy to decide about it.
@@ -194,16 +198,18 @@ class ReplayCheck:
         if came is not None or not ended or ended == recorded or goes_on:
             ended = recorded = ""
         same = came is None and not ended and (not missed or goes_on)
+        seen = partial(_seen, self.recording)
+        seals = self.recording.seals
         return Replayed(
             self.recording.execution.id,
             len(self._steps),
             len(self._attempt.recorded.visited),
             same,
-            None if came is None else _seen(came),
-            _seen(self._instead_of(came, missed)) if came is not None and missed else None,
-            tuple(map(_seen, missed)),
-            ended,
-            recorded,
+            None if came is None else seen(came),
+            seen(self._instead_of(came, missed)) if came is not None and missed else None,
+            tuple(map(seen, missed)),
+            ended if seals is None else seals.text(ended),
+            recorded if seals is None else seals.text(recorded),
         )
 
     def _unknown(self, step: Identified) -> Answer:
@@ -224,8 +230,9 @@ class ReplayCheck:
         return next(like, missed[0])
 
 
-def _seen(step: StepRow | Identified) -> SeenStep:
-    return SeenStep(step.step_id, step.kind.value, step.target, step.args)
+def _seen(recording: Recording, step: StepRow | Identified) -> SeenStep:
+    args = step.args if recording.seals is None else recording.seals.args(step)
+    return SeenStep(step.step_id, step.kind.value, step.target, args)
 
 
 def _ending(recording: Recording) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rebuno.errors import ConflictError, SealBroken, ValidationError
+from rebuno.errors import ConflictError, SealBroken, SealErased, SealKeyMissing, ValidationError
 from rebuno.journal.data_keys import ALL
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.sealed.kept import KeptPayloads, raw
 from rebuno.journal.store import Store
+from rebuno.kernel.core.sealed import opened, seals_of
 from rebuno.kernel.history.audit import Audit
 from rebuno.kernel.history.external import held
 from rebuno.model.definition import digest_of, recorded
@@ -125,8 +126,9 @@ async def _kept(store: Store, execution: ExecutionRow) -> tuple[str, int]:
     key = await store.data_key(execution.id)
     if key is None:
         return "its data key is missing", 0
+    keyed = await _identity_fault(store, execution)
     if key.covers != ALL:
-        return "", 0
+        return keyed, len(await store.sealed_beginning(execution.id, "")) if key.wrapped is None else 0
     inner, kept, after = raw(store), KeptPayloads(), 0
     while after < execution.head_seq and (page := await inner.events(execution.id, after=after, limit=_PAGE)):
         kept.events(event for event in page if event.event_seq <= execution.head_seq)
@@ -140,7 +142,25 @@ async def _kept(store: Store, execution: ExecutionRow) -> tuple[str, int]:
     for turn in await inner.turns(execution.id):
         kept.turn(turn)
     kept.root(await inner.root(execution.id))
-    return kept.fault, kept.payloads if key.wrapped is None else 0
+    return keyed or kept.fault, kept.payloads if key.wrapped is None else 0
+
+
+async def _identity_fault(store: Store, execution: ExecutionRow) -> str:
+    """What is wrong with the ids of the steps of a sealed execution, which are keyed: looked at where the key is at
+    hand."""
+    try:
+        view = await opened(store, execution)
+    except (SealKeyMissing, SealErased):
+        return ""
+    seals, after = seals_of(view), 0
+    while seals is not None and (rows := await view.steps(execution.id, after=after, limit=_PAGE)):
+        for step in rows:
+            scope = step.parent_id or step.execution_id
+            named = seals.step_id(scope, step.kind, step.target, step.args_hash, step.occurrence)
+            if (seals.args_hash(step.args), named) != (step.args_hash, step.step_id):
+                return f"the step `{step.step_id}` (event {step.decided_seq}): its id is not the one of what it does"
+        after = rows[-1].decided_seq
+    return ""
 
 
 async def _bundles_fault(store: Store, digests: Iterable[str]) -> str:

@@ -1,12 +1,14 @@
 """Ends an execution from outside, in whatever process it runs, and checks the deadline that ends one."""
 
 import sys
+from contextlib import suppress
 from typing import Final
 
-from rebuno.errors import ConflictError, Stale, Terminated, ValidationError
+from rebuno.errors import ConflictError, SealKeyMissing, Stale, Terminated, ValidationError
 from rebuno.journal.records import ExecutionRow, ExecutionWrite, StepRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events
+from rebuno.kernel.core.sealed import masked, plain
 from rebuno.kernel.core.transact import PATIENCE, fence, transact, write
 from rebuno.kernel.lifecycle.close import close
 from rebuno.kernel.lifecycle.dispatch import discarded
@@ -14,6 +16,9 @@ from rebuno.model.execution import ExecutionStatus
 
 # The reason of an execution that was not done in time.
 DEADLINE_EXCEEDED: Final = "deadline_exceeded"
+CANCELLED: Final = "cancelled"
+# The reasons that no person gives.
+_OWN: Final = (CANCELLED, DEADLINE_EXCEEDED, "client_cancelled", "parent_terminal")
 # A thousand years, in seconds: what is more was meant otherwise.
 LONGEST_DEADLINE: Final = 1000 * 366 * 86400.0
 
@@ -24,7 +29,7 @@ def check_deadline(seconds: object) -> None:
         raise ValidationError(f"the deadline {seconds!r} is no number of seconds above 0")
 
 
-async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") -> ExecutionRow:
+async def cancel(store: Store, execution_id: str, *, reason: str = CANCELLED) -> ExecutionRow:
     """Cancels an execution. Committed when this returns: nobody is asked any more, started steps are `cancelled`,
     waiting ones denied, and the process that runs the handler has lost it.
 
@@ -33,6 +38,12 @@ async def cancel(store: Store, execution_id: str, *, reason: str = "cancelled") 
         ConflictError: it has ended already.
         StoreError
     """
+    store = plain(store)
+    if reason not in _OWN:
+        # What cannot be searched for sealed values is not kept, and nothing keeps anybody from stopping it.
+        said, reason = reason, CANCELLED
+        with suppress(SealKeyMissing):
+            reason = await masked(store, await store.execution(execution_id), said)
     unsettled: dict[str, StepRow] = {}
     seen = 0
 

@@ -17,6 +17,7 @@ from rebuno.kernel.core.limit_outcome import EXCEEDED, ExceededLimit, outcome_of
 from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.origins import background
 from rebuno.kernel.core.quorum import Terms, terms
+from rebuno.kernel.core.sealed import seals_of
 from rebuno.kernel.core.windows import window
 from rebuno.model import identity
 from rebuno.model.decision import UNKNOWN_OUTCOME, Decision, Verdict
@@ -113,6 +114,9 @@ async def judge(
     text = identity.canonical(wanted, "args")
     if text == step.args:
         raise ValidationError("the edit changes nothing; grant the call as it is")
+    seals = seals_of(store)
+    if seals is not None and any(seals.written(replace(step, args=one)).args != one for one in (step.args, text)):
+        raise ForbiddenError("the call has sealed values and runs as it was submitted; deny it, or grant it as it is")
     steps, approvals = await load(store, execution.id, ALL_STEP_FACTS)
     known, input = await background(store, execution), await read(execution.input)
     past = facts.history(steps.values(), approvals.values())

@@ -30,7 +30,8 @@ from rebuno.kernel.core.divergence import diverged
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.heavy import LONG, LONG_FOR_ALL, beside, read
 from rebuno.kernel.core.loading import load
-from rebuno.kernel.core.origins import CLIENT, background, check_same_folder, of_child
+from rebuno.kernel.core.origins import CLIENT, InputOrigin, background, check_same_folder, of_child
+from rebuno.kernel.core.sealed import has_other_input, opened, sealed_start, with_parent
 from rebuno.kernel.core.transact import transact, write
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
@@ -86,23 +87,21 @@ async def begin(
             execution = _new(
                 store, policy, agent_id=agent_id, input=input, key=key, pinned=pin, deadline=deadline, parent=parent
             )
-            execution = await store.sealed(execution)
-            origin = await of_child(store, parent, parent_step) if parent else CLIENT
+            view, execution, origin = await _origin(store, policy, execution, parent, parent_step)
             origin = origin.in_folder(workdir, by_host=not parent or attempt.hosted)
             if attempt.hosted:
                 origin = origin.of_host()
             events = (new_event.created(execution, origin.said), _started(execution, policy))
             copied = Copied(root=origin.of(execution.id)) if parent else None
-            if not await store.create(execution, events, copied):
+            if not await view.create(execution, events, copied):
                 if key is not None:
                     await _refuse_expired(store, agent_id, key)
                 raise Stale("somebody has begun it meanwhile")
             # What is on the disk now is known: nothing of it has to be read.
-            new = await _attempt(attempt, store, policy, replace(execution, head_seq=len(events)), ())
+            new = await _attempt(attempt, view, policy, replace(execution, head_seq=len(events)), ())
             new.recorded.begin()
             return new
-        await store.execution_key(execution)
-        if execution.input != input:
+        if await has_other_input(store, execution, input):
             raise ConflictError(f"the id `{key}` belongs to an execution with another input; use another id")
         await check_same_folder(store, execution, workdir)
         if execution.status.terminal:
@@ -123,9 +122,24 @@ async def begin(
             raise Stale("it has ended")
         if await expire(store, execution.id):
             raise Stale("a question has expired")
-        return await _take_over(attempt, store, await _judge(store, policy, execution), execution)
+        today = await _judge(store, policy, execution)
+        view = await opened(store, execution, today)
+        if execution.seal:
+            execution = await view.execution(execution.id)
+        return await _take_over(attempt, view, today, execution)
 
     return await transact(one_try, retried=(Stale, Terminated))
+
+
+async def _origin(
+    store: Store, policy: Policy, new: ExecutionRow, parent_id: str, step_id: str
+) -> tuple[Store, ExecutionRow, InputOrigin]:
+    """The store through which a new execution is created, its row, and where its input comes from."""
+    if not parent_id:
+        return *await sealed_start(store, new, policy), CLIENT
+    above, parent, step = await with_parent(store, parent_id, step_id)
+    view, new = await sealed_start(store, new, policy, parent=parent, step=step)
+    return view, new, await of_child(above, parent_id, step_id)
 
 
 async def _known(store: Store, agent_id: str, key: str) -> ExecutionRow | None:

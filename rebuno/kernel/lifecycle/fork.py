@@ -1,6 +1,6 @@
 """A new execution that begins where another one stood at one of its events."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -26,13 +26,14 @@ from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by, of_copy
 from rebuno.kernel.core.pots import CopiedTakes
+from rebuno.kernel.core.sealed import opened, plain, sealed_start, seals_of
 from rebuno.kernel.lifecycle.cancel import check_deadline
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.kernel.lifecycle.fork_resources import CopiedResources
 from rebuno.model import identity
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
-from rebuno.policy import restore_policy
+from rebuno.policy import Policy, restore_policy
 
 # How a failure reason begins that a step gave.
 _OF_A_STEP: Final = ("tool_error", "policy_")
@@ -52,12 +53,14 @@ async def fork(
     deadline: float | None = None,
     created_by: str = "",
     heard: int | None = None,
+    policy: Policy | None = None,
 ) -> ExecutionRow:
     """A new execution with the source's input and the steps that it had settled by its event `at_seq`, with their
     verdicts, times, events and places in limits. Nobody runs it yet; that of a served execution is queued for its
     agent. `key` is the caller's own id for it, `session` the served one's own; it ends `deadline` seconds from now.
 
-    It is judged by whatever is the agent's policy then, even where the source was pinned. With `pinned` it is judged to
+    It is judged by whatever is the agent's policy then, even where the source was pinned; `policy` is that of today,
+    where it is known, whose `secret`s seal what is copied too. With `pinned` it is judged to
     its end by the policy kept under `digest`, which without one is that of the source's start.
 
     Raises:
@@ -74,11 +77,13 @@ async def fork(
     if deadline is not None:
         check_deadline(deadline)
     if pinned:
-        restore_policy(digest or source.digest, await store.bundle(digest or source.digest) or ())
-    await store.execution_key(source)
+        policy = restore_policy(digest or source.digest, await store.bundle(digest or source.digest) or ())
     if not 1 <= at_seq <= source.head_seq:
         raise ValidationError(f"the execution `{source.id}` has the events 1 to {source.head_seq}, and no {at_seq}")
-    steps, approvals = await load(store, source.id)
+    seen = await opened(store, source)
+    if source.seal:
+        source = await seen.execution(source.id)
+    steps, approvals = await load(seen, source.id)
     new = ExecutionRow(
         id=str(uuid_utils.uuid7()),
         agent_id=source.agent_id,
@@ -99,13 +104,17 @@ async def fork(
         created_by=created_by,
         on_behalf_of=source.on_behalf_of,
     )
-    new = await store.sealed(new)
+    view, new = await sealed_start(store, new, policy, source=source)
+    seals = seals_of(view)
+    if seals is not None and not source.seal:
+        # Its hashes are keyed, as those of what it runs anew will be.
+        steps = {one.step_id: replace(one, args_hash=seals.args_hash(one.args)) for one in steps.values()}
     said = {"session": kept} if (kept := await session_of(store, source)) else {}
-    origin = await of_copy(store, source)
+    origin = await of_copy(seen, source)
     # A fork takes no turn in the session of its source, and counts in it.
     takes = CopiedTakes(new, session or kept, source, kept)
-    bodies, turns = await _with_bodies(store, source, steps), await store.turns(source.id)
-    copy = _Copy(new, at_seq, bodies, approvals, takes, turns, heard)
+    bodies, turns = await _with_bodies(seen, source, steps), await seen.turns(source.id)
+    copy = _Copy(new, at_seq, bodies, approvals, takes, turns, heard, (seals or identity).step_id)
     copy.add(events.created(new, origin.said))
     told = {
         "source": source.id,
@@ -141,7 +150,7 @@ async def fork(
         due, dispatch = queued(new)
         copy.add(due)
         copied = replace(copied, dispatch=dispatch)
-    if not await store.create(new, copy.events, copied):
+    if not await view.create(new, copy.events, copied):
         if session:
             raise ConflictError(f"the session `{session}` of the agent `{new.agent_id}` is in use; name a new one")
         raise ConflictError(f"the agent `{new.agent_id}` has an execution with the id `{key}` already; use another id")
@@ -160,8 +169,11 @@ async def retry_point(store: Store, source: ExecutionRow) -> int:
         raise ConflictError(
             f"the execution `{source.id}` is {source.status.value}; only failed and cancelled ones are retried"
         )
-    await store.execution_key(source)
-    steps, approvals = await load(store, source.id)
+    seen = await opened(store, source)
+    if source.seal:
+        # Why it failed is compared with what its steps raised.
+        source = await seen.execution(source.id)
+    steps, approvals = await load(seen, source.id)
     # The last event is the end itself.
     last = source.head_seq - 1
     ended_with = [step for step in steps.values() if _closed(step, approvals)]
@@ -242,11 +254,13 @@ async def _with_bodies(store: Store, execution: ExecutionRow, steps: dict[str, S
     if not execution.forked_from or all(_placed(step, steps) for step in steps.values()):
         return steps
     try:
-        source = await store.execution(execution.forked_from)
-        known = await _with_bodies(store, source, (await load(store, source.id))[0])
+        source = await plain(store).execution(execution.forked_from)
+        seen = await opened(store, source)
+        known = await _with_bodies(seen, source, (await load(seen, source.id))[0])
     except NotFoundError:
         return steps
-    return _Copy(execution, 0, known, {}).moved() | steps
+    seals = seals_of(store)
+    return _Copy(execution, 0, known, {}, named=(seals or identity).step_id).moved() | steps
 
 
 def _placed(step: StepRow, steps: dict[str, StepRow]) -> bool:
@@ -268,7 +282,10 @@ class _Copy:
         takes: CopiedTakes | None = None,
         turns: Iterable[TurnRow] = (),
         heard: int | None = None,
+        named: Callable[[str, str, str, str, int], str] = identity.step_id,
     ) -> None:
+        # Gives the ids of steps.
+        self._named = named
         self.events: list[NewEvent] = []
         self._new = new
         self._at_seq = at_seq
@@ -390,5 +407,5 @@ class _Copy:
             step_id = trail[-1].parent_id
         for step in reversed(trail):
             scope = self._ids[step.parent_id] or self._new.id
-            self._ids[step.step_id] = identity.step_id(scope, step.kind, step.target, step.args_hash, step.occurrence)
+            self._ids[step.step_id] = self._named(scope, step.kind, step.target, step.args_hash, step.occurrence)
         return self._ids[trail[0].step_id] if trail else self._ids[step_id]

@@ -9,6 +9,7 @@ from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import began_by
+from rebuno.kernel.core.sealed import opened
 from rebuno.kernel.core.transact import transact, write
 
 # In bytes of UTF-8: of one turn, and of all turns of an execution. A policy finds nothing for sure in a longer text.
@@ -47,7 +48,8 @@ async def say(store: Store, execution_id: str, text: str, *, by: str = "") -> Tu
         turn = TurnRow(execution_id, number, 0, 0.0, by, text)
         changes = ExecutionChanges(events=[new_event.said(number, text, by)])
         try:
-            await write(store, execution_id, changes, turns=(TurnWrite(turn, said=0),))
+            view = await opened(store, execution)
+            await write(view, execution_id, changes, turns=(TurnWrite(turn, said=0),))
         except Terminated as error:
             raise Stale("it has ended") from error
         return next(one for one in await store.turns(execution_id) if one.number == number)

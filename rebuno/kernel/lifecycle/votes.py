@@ -23,6 +23,7 @@ from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.names import check_person, folded
 from rebuno.kernel.core.pots import no_room, take_at_grant
 from rebuno.kernel.core.quorum import DENY, GRANT, Panel, agreed, granters
+from rebuno.kernel.core.sealed import masked, opened, plain
 from rebuno.kernel.lifecycle import edits, standing
 from rebuno.kernel.lifecycle.cancel import DEADLINE_EXCEEDED, cancel
 from rebuno.kernel.lifecycle.close import close
@@ -74,6 +75,10 @@ async def resolve(
         ValidationError: the name could be taken for another one, or there is no such scope here.
         StoreError
     """
+    store = plain(store)
+    asked = await store.approval(approval_id) if rationale else None
+    if asked is not None:
+        rationale = await masked(store, await store.execution(asked.execution_id), rationale)
     vote = VoteRow(decided_by, GRANT if granted else DENY, round(store.now(), 6), asserted_by, rationale)
     wanted = _scope(scope)
     if edit is not None and not granted:
@@ -110,7 +115,9 @@ async def resolve(
         if granted and _is_about_edit(question, edit):
             step = await store.step(question.step_id)
             policy = await (policy_of or partial(edits.asked_policy, store))(execution, question)
-            call = await edits.judge(store, policy, execution, question, step, edit)
+            # What is sealed is judged in clear.
+            view = await opened(store, execution)
+            call = await edits.judge(view, policy, await view.execution(execution.id), question, step, edit)
             _check_call(question, call)
             swapped.append((execution, step, call))
             agreed_on, limits = await edits.swap(store, execution, step, call)

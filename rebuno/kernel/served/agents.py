@@ -169,7 +169,10 @@ class Agents(Replica):
                 step = await self._step(execution_id, delta.step_id)
                 if step.status is not StepStatus.EXECUTING:
                     raise ConflictError(f"the step `{step.step_id}` does not execute: it is {step.status.value}")
-        await self._streams.publish(execution_id, delta)
+            if attempt.seals is not None:
+                delta = Delta(step_id=delta.step_id, seq=delta.seq, data=attempt.seals.piece(delta.step_id, delta.data))
+        if delta.data:
+            await self._streams.publish(execution_id, delta)
 
     async def set_metadata(
         self, agent_id: str, *, description: str | None, input_schema: str | None, output_schema: str | None
@@ -246,7 +249,8 @@ class Agents(Replica):
             await self._step(execution_id, step_id)
             return ReportAnswer(ReportOutcome.EXECUTION_TERMINAL)
         if settled.step is not None:
-            self._observer.settled(settled.step, attempt.execution)
+            step = settled.step if attempt.seals is None else attempt.seals.written(settled.step)
+            self._observer.settled(step, attempt.execution)
         if attempt.lease_over:
             self._wake()
         return settled

@@ -14,6 +14,7 @@ from rebuno.kernel.core import edited, step_facts
 from rebuno.kernel.core.background import Background
 from rebuno.kernel.core.names import check_name
 from rebuno.kernel.core.origins import background, workdir_of
+from rebuno.kernel.core.sealed import opened
 from rebuno.kernel.history import archive, event_payloads
 from rebuno.kernel.history.verify import Verified, check
 from rebuno.kernel.lifecycle import fork
@@ -77,7 +78,7 @@ class Clients(Replica):
             workdir,
             self._settings.deadline,
         )
-        execution, new = await create.create(self._store, wanted, policy.digest)
+        execution, new = await create.create(self._store, wanted, policy)
         if new:
             self._observer.created(execution)
             self._wake()
@@ -127,11 +128,21 @@ class Clients(Replica):
         """An event with its payload as the protocol documents it."""
         return views.event(event, await event_payloads.payload(self._store, event))
 
-    async def steps(self, execution_id: str, *, terminal: bool = False) -> list[StepRow]:
-        """Every step in the order of decisions, or only those that have ended; else `NotFoundError`."""
-        await self._store.execution(execution_id)
+    async def in_clear(self, execution: ExecutionRow) -> ExecutionRow:
+        """An execution as its own agent reads it, without marks. Raises `SealKeyMissing`."""
+        if not execution.seal:
+            return execution
+        return await (await opened(self._store, execution)).execution(execution.id)
+
+    async def steps(
+        self, execution_id: str, *, terminal: bool = False, clear: ExecutionRow | None = None
+    ) -> list[StepRow]:
+        """Every step in the order of decisions, or only those that have ended; else `NotFoundError`. `clear` is the
+        execution, where its own agent reads them without marks."""
+        execution = await self._store.execution(execution_id) if clear is None else clear
+        store = self._store if clear is None else await opened(self._store, execution)
         found: list[StepRow] = []
-        while page := await self._store.steps(execution_id, after=found[-1].decided_seq if found else 0):
+        while page := await store.steps(execution_id, after=found[-1].decided_seq if found else 0):
             found += page
         if terminal:
             found = [step for step in found if step.status.terminal]
@@ -148,17 +159,19 @@ class Clients(Replica):
         """What policies may know of an execution besides its steps."""
         return await background(self._store, execution)
 
-    async def step(self, execution_id: str, step_id: str) -> StepRow:
-        """One step of this execution, else `NotFoundError`."""
-        step = await self._store.step(step_id)
+    async def step(self, execution_id: str, step_id: str, *, clear: ExecutionRow | None = None) -> StepRow:
+        """One step of this execution, else `NotFoundError`. `clear` is as in `steps`."""
+        store = self._store if clear is None else await opened(self._store, clear)
+        step = await store.step(step_id)
         if step.execution_id != execution_id:
             raise NotFoundError(f"the execution `{execution_id}` has no step `{step_id}`")
         await step_facts.look_up(self._store, execution_id, [step])
         await self._attach(execution_id, [step])
         return step
 
-    async def previous(self, execution_id: str) -> str | None:
-        """The state, else the output, of the execution that this one continues, as canonical JSON; None without one."""
+    async def previous(self, execution_id: str, *, clear: bool = False) -> str | None:
+        """The state, else the output, of the execution that this one continues, as canonical JSON; None without one.
+        With `clear` as its own agent reads it, without marks."""
         execution = await self._store.execution(execution_id)
         if not execution.continues:
             return None
@@ -167,6 +180,8 @@ class Clients(Replica):
         except NotFoundError:
             # Retention took it.
             return None
+        if clear and parent.seal:
+            parent = await (await opened(self._store, parent)).execution(parent.id)
         return parent.state if parent.state is not None else parent.output
 
     async def say(self, execution_id: str, text: str, *, by: str = "") -> None:
@@ -174,9 +189,10 @@ class Clients(Replica):
         `lifecycle.say.say`."""
         await say(self._store, execution_id, text, by=by)
 
-    async def turns(self, execution_id: str) -> list[types.UserTurn]:
-        """What the user wrote into an execution after it began."""
-        return [*map(views.turn, await self._store.turns(execution_id))]
+    async def turns(self, execution_id: str, *, clear: ExecutionRow | None = None) -> list[types.UserTurn]:
+        """What the user wrote into an execution after it began. `clear` is as in `steps`."""
+        store = self._store if clear is None else await opened(self._store, clear)
+        return [*map(views.turn, await store.turns(execution_id))]
 
     async def workdir(self, execution: ExecutionRow) -> str | None:
         """The folder that an execution works in, None without one."""
@@ -215,22 +231,22 @@ class Clients(Replica):
             raise ValidationError("a fork keeps the policy of its source, or has a bundle of its own; leave one out")
         if session and await self._store.executions(agent_id=source.agent_id, session=session, limit=1):
             raise ConflictError(f"the session `{session}` has executions already; name a new one")
-        digest = source.digest
+        policy = None
         if bundle is not None:
             policy = await self._policies.compiled(bundle)
             await self._policies.keep(policy)
-            digest = policy.digest
         elif not keep_policy:
-            digest = (await self._policies.today(source.agent_id)).digest
+            policy = await self._policies.today(source.agent_id)
         forked = await fork.fork(
             self._store,
             source,
             at_seq,
             session=session,
-            digest=digest,
+            digest=source.digest if policy is None else policy.digest,
             pinned=keep_policy or bundle is not None,
             deadline=deadline,
             created_by=created_by,
+            policy=policy,
         )
         self._observer.created(forked)
         self._wake()
@@ -248,11 +264,13 @@ class Clients(Replica):
         """
         source = await self._store.execution(execution_id)
         at = await fork.retry_point(self._store, source)
+        policy = None if keep_policy else await self._policies.today(source.agent_id)
         forked = await fork.fork(
             self._store,
             source,
             at,
-            digest=source.digest if keep_policy else (await self._policies.today(source.agent_id)).digest,
+            digest=source.digest if policy is None else policy.digest,
+            policy=policy,
             pinned=keep_policy,
             deadline=deadline,
             created_by=created_by,

@@ -14,10 +14,12 @@ from rebuno.kernel.core import resources
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.names import check_name, check_workdir
 from rebuno.kernel.core.origins import CLIENT, NO_USER, check_same_folder, of_child
+from rebuno.kernel.core.sealed import has_other_input, inherit, sealed_start, with_parent
 from rebuno.kernel.core.transact import write
 from rebuno.kernel.lifecycle.dispatch import queued
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import StepStatus
+from rebuno.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,9 @@ class CreateRequest:
     deadline: float | None = None
 
 
-async def create(store: ServedStore, request: CreateRequest, digest: str) -> tuple[ExecutionRow, bool]:
-    """Begins an execution, or finds the one that has this key or this parent step already; and whether it is new. It is
-    `pending` where its session is busy, else due at once.
+async def create(store: ServedStore, request: CreateRequest, policy: Policy) -> tuple[ExecutionRow, bool]:
+    """Begins an execution under a policy, or finds the one that has this key or this parent step already; and whether
+    it is new. It is `pending` where its session is busy, else due at once.
 
     Raises:
         ValidationError, NotFoundError, ConflictError: as `Serving.create` says.
@@ -59,10 +61,14 @@ async def create(store: ServedStore, request: CreateRequest, digest: str) -> tup
         parent = await _parent(store, request)
         await _check_spawn(store, request)
         busy = bool(request.session) and await store.session(request.agent_id, request.session, live=True) is not None
-        execution = await store.sealed(_new(store, request, parent, digest, busy))
+        execution = _new(store, request, parent, policy.digest, busy)
         origin = CLIENT if not request.by_agent else NO_USER
+        above, began, step = store, None, None
         if request.spawned_by is not None:
-            origin = await of_child(store, *request.spawned_by)
+            above, began, step = await with_parent(store, *request.spawned_by)
+            origin = await of_child(above, *request.spawned_by)
+        before = await _before_it(store, request, parent, busy)
+        view, execution = await sealed_start(store, execution, policy, parent=began, step=step, before=before)
         by_host = not request.by_agent and request.spawned_by is None
         origin = origin.in_folder(request.workdir, by_host=by_host)
         events: list[NewEvent] = [new_event.created(execution, origin.said)]
@@ -76,13 +82,20 @@ async def create(store: ServedStore, request: CreateRequest, digest: str) -> tup
             due, dispatch = queued(execution)
             events.append(due)
             copied = replace(copied, dispatch=dispatch)
-        if await store.create(execution, events, copied):
+        if await view.create(execution, events, copied):
             return await store.execution(execution.id), True
 
 
 async def _inherited(store: ServedStore, parent: str, execution_id: str) -> tuple[list[NewEvent], list[ResourceWrite]]:
     """The resources of the execution before this one in its session, without their checkpoints."""
     return resources.inherited(execution_id, await store.resources(parent))
+
+
+async def _before_it(store: ServedStore, request: CreateRequest, parent: str, busy: bool) -> list[ExecutionRow]:
+    """The executions of a session, or that it goes on from, of which the new one may be handed something."""
+    found = [await store.execution(parent)] if parent else []
+    running = await store.session(request.agent_id, request.session, live=True) if busy else None
+    return found if running is None else [*found, running]
 
 
 async def _before(store: ServedStore, request: CreateRequest) -> ExecutionRow | None:
@@ -98,8 +111,7 @@ async def _before(store: ServedStore, request: CreateRequest) -> ExecutionRow | 
         return None
     found = await store.find(request.agent_id, request.key)
     if found is not None:
-        await store.execution_key(found)
-        if found.input != request.input:
+        if await has_other_input(store, found, request.input):
             raise ConflictError(f"the key `{request.key}` belongs to an execution with another input; use another key")
         begun_by = found.spawned_execution_id, found.spawned_step_id
         if request.by_agent and request.spawned_by is not None and begun_by != request.spawned_by:
@@ -180,8 +192,9 @@ async def begin_pending(store: ServedStore, execution: ExecutionRow) -> bool:
     events, writes = await _inherited(store, last.id, execution.id) if last is not None else ([], [])
     external = ResourceChanges(tuple(writes)) if writes else None
     row = ExecutionWrite(ExecutionStatus.RUNNING, dispatch=dispatch, continues=continues)
+    view = await inherit(store, execution, last)
     with suppress(Stale, Terminated):
         changes = ExecutionChanges([*events, told])
-        await write(store, execution.id, changes, row, base=execution.head_seq, external=external)
+        await write(view, execution.id, changes, row, base=execution.head_seq, external=external)
         return True
     return False

@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
-from rebuno.errors import ConflictError, NotFoundError, RebunoError, Terminated
+from rebuno.errors import ConflictError, NotFoundError, RebunoError, SealKeyMissing, Terminated
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core.loading import load
 from rebuno.kernel.core.origins import background
+from rebuno.kernel.core.sealed import opened
 from rebuno.kernel.core.transact import PATIENCE, answer, transact
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
@@ -78,8 +79,11 @@ class FollowUp:
             execution = await self._store.execution(execution_id)
             if execution.status is not ExecutionStatus.BLOCKED:
                 return
-            steps, approvals = await load(self._store, execution_id, step_facts_needed(policy))
-            changes = await judge_waiting(policy, execution, steps, approvals, await background(self._store, execution))
+            store = await opened(self._store, execution, policy)
+            if execution.seal:
+                execution = await store.execution(execution_id)
+            steps, approvals = await load(store, execution_id, step_facts_needed(policy))
+            changes = await judge_waiting(policy, execution, steps, approvals, await background(store, execution))
             if not changes.events:
                 return
             approvals |= {change.approval.id: change.approval for change in changes.approvals}
@@ -90,9 +94,10 @@ class FollowUp:
             if not asked and (tried >= PATIENCE or not await awaited(self._store, execution_id)):
                 events, row = resumed(execution)
                 changes.add(events)
-            await answer(self._store, execution, approvals.values(), changes, row, tried=tried)
+            await answer(store, execution, approvals.values(), changes, row, tried=tried)
 
-        with suppress(Terminated):
+        # What cannot be opened does not run either.
+        with suppress(Terminated, SealKeyMissing):
             await transact(one_try)
 
     # ---------------------------------------------------------------- from time to time

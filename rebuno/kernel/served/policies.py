@@ -8,10 +8,21 @@ from functools import partial
 from time import monotonic
 from typing import Final
 
+from rebuno.errors import BundleError
 from rebuno.journal.records import ExecutionRow
 from rebuno.journal.served import ServedStore
+from rebuno.kernel.core.sealed import check_ring
 from rebuno.kernel.served.joined import JoinedReads
-from rebuno.policy import Layer, Policy, Source, compile_policy, compile_text, permissive_policy, restore_policy
+from rebuno.policy import (
+    Layer,
+    Policy,
+    Source,
+    compile_policy,
+    compile_text,
+    permissive_policy,
+    restore_policy,
+    without_key_ring,
+)
 
 # For how long a bundle may be judged by after it was changed, in seconds.
 FRESH: Final = 1.0
@@ -43,6 +54,7 @@ class Policies:
         self._held: dict[str, _Held] = {}
         self._pinned: dict[str, Policy] = {}
         self._without = self._none().with_shadows(self._shadows)
+        check_ring(self._without, store)
         # How many bundles were changed here: what was read before one may be of before it.
         self._changes = 0
         # One is compiled at a time.
@@ -67,6 +79,8 @@ class Policies:
         path = "bundle.yaml" if _YAML.search(text) else "bundle.rbp"
         # A large bundle takes seconds, in which heartbeats and everybody else are answered.
         policy = await asyncio.to_thread(compile_policy, [*self._layers, Source(text, path, "bundle")])
+        if self._store.ring is None and (found := without_key_ring(policy)):
+            raise BundleError(found)
         return policy.with_shadows(self._shadows)
 
     async def of(self, execution: ExecutionRow) -> Policy:

@@ -9,6 +9,7 @@ from typing import Final
 from rebuno.errors import ForbiddenError
 from rebuno.journal.records import ExecutionRow, Lease
 from rebuno.journal.served import ServedStore
+from rebuno.kernel.core.sealed import opened
 from rebuno.kernel.lifecycle.sweep import Swept
 from rebuno.kernel.served.attempt import ServedAttempt, check_owner
 from rebuno.kernel.served.dispatcher import Dispatcher, Send, Settings
@@ -124,9 +125,11 @@ class Replica:
         execution = await self._own(agent_id, key[0])
         lease = Lease(execution.id, execution.attempt, key[1])
         check_owner(execution, lease)
-        await self._store.execution_key(execution)
         policy = await self._policies.of(execution)
-        attempt = await ServedAttempt.load(self._store, policy, execution, lease)
+        store = await opened(self._store, execution, policy)
+        if execution.seal:
+            execution = await store.execution(execution.id)
+        attempt = await ServedAttempt.load(store, policy, execution, lease)
         attempt.asks_for = self._settings.approvals
         self._attempts[key] = attempt
         while len(self._attempts) > MOST_ATTEMPTS:

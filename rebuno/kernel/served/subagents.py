@@ -10,6 +10,7 @@ from rebuno.journal.records import ExecutionRow, StepRow, StepWrite
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.effects import ExecutionChanges
+from rebuno.kernel.core.sealed import opened, plain
 from rebuno.kernel.core.transact import PATIENCE, lease_of, transact, write
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
@@ -24,6 +25,7 @@ PARENT_TERMINAL: Final = "parent_terminal"
 async def tell_parent(store: ServedStore, child: ExecutionRow) -> ExecutionRow | None:
     """Tells the parent of a subagent of its end, once; the parent, where that let it run again. To be repeated until it
     has returned: it may be done twice without harm."""
+    store = plain(store)
     woken: ExecutionRow | None = None
     with suppress(NotFoundError, Terminated):
         woken = await _tell(store, child)
@@ -32,26 +34,30 @@ async def tell_parent(store: ServedStore, child: ExecutionRow) -> ExecutionRow |
 
 
 async def _tell(store: ServedStore, child: ExecutionRow) -> ExecutionRow | None:
+    # What it came to goes to the parent in clear.
+    told = await (await opened(store, child)).execution(child.id) if child.seal else child
+
     async def one_try(tried: int) -> ExecutionRow | None:
         parent = await store.execution(child.spawned_execution_id)
-        step = await store.step(child.spawned_step_id)
+        view = await opened(store, parent)
+        step = await view.step(child.spawned_step_id)
         waits = parent.status is not ExecutionStatus.BLOCKED or await _waits(store, parent, besides=child)
-        told = step.status is not StepStatus.EXECUTING
-        if parent.status.terminal or (told and waits):
+        settles = step.status is StepStatus.EXECUTING
+        if parent.status.terminal or not (settles or not waits):
             return None
         # INVARIANT: an attempt that writes all the time does not outrun what settles the step, which settles once; the
         # next look tells whether nothing else is waited for. Waking the parent alone rests on the newest event: of two
         # subagents that end at once, both would.
-        lease = lease_of(parent) if tried >= PATIENCE and not told else None
+        lease = lease_of(parent) if tried >= PATIENCE and settles else None
         changes, row = ExecutionChanges(), None
-        if not told:
-            settled = _settled(step, child)
+        if settles:
+            settled = _settled(step, told)
             said = new_event.failed(settled) if settled.error is not None else new_event.succeeded(settled)
             changes.add((said,), (StepWrite(settled, settled=0),))
         if not waits:
             events, row = resumed(parent)
             changes.add(events)
-        await write(store, parent.id, changes, row, base=parent.head_seq if lease is None else None, lease=lease)
+        await write(view, parent.id, changes, row, base=parent.head_seq if lease is None else None, lease=lease)
         if row is None and lease is not None:
             raise Stale("it rested on an older log, by which the parent may wait for nothing else")
         return parent if row is not None else None

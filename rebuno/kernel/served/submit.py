@@ -86,7 +86,7 @@ class _Request:
             self._looked = True
             raise Stale("another replica may know the resources that it names")
         began = perf_counter()
-        step = identify(self._submission, attempt.execution.id, attempt.bodies, attempt.count)
+        step = identify(self._submission, attempt.execution.id, attempt.bodies, attempt.count, attempt.seals)
         step.others_came = self.others_came
         try:
             while isinstance(routed := route(attempt, step), Need):
@@ -125,7 +125,7 @@ class _Request:
     def _check_same(self, known: StepRow) -> None:
         """Refuses another step under a number that has its answer: it was never judged."""
         asked = self._submission
-        if (asked.kind, asked.target, asked.parent_id, identity.args_hash(asked.args)) != (
+        if (asked.kind, asked.target, asked.parent_id, (self._attempt.seals or identity).args_hash(asked.args)) != (
             known.kind.value,
             known.target,
             known.parent_id,

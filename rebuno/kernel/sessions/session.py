@@ -4,7 +4,7 @@ and tells how it ended (`settle`)."""
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rebuno.errors import ConflictError, ForbiddenError, NotFoundError, Stale, ValidationError
 from rebuno.journal.records import ApprovalRow, ApprovalWrite, ExecutionRow, NewEvent, StepRow, StepWrite
@@ -26,6 +26,9 @@ from rebuno.model.decision import Decision, Verdict
 from rebuno.model.execution import ExecutionStatus
 from rebuno.model.step import Idempotency, StepStatus
 from rebuno.policy import Facts
+
+if TYPE_CHECKING:
+    from rebuno.kernel.core.seals import Seals
 
 T = TypeVar("T")
 
@@ -147,13 +150,13 @@ class HostSession:
         attempt = self.attempt
         known = await self._known(call_id)
         if known is not None:
-            _check_same(known, submission, call_id)
+            _check_same(known, submission, call_id, attempt.seals)
         else:
             # A call that was refused until a person answers comes again under another id.
-            args_hash = identity.args_hash(submission.args)
+            args_hash = (attempt.seals or identity).args_hash(submission.args)
             known = waiting_twin(attempt, submission.kind, submission.target, args_hash)
         if known is None:
-            step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count)
+            step = identify(submission, attempt.execution.id, attempt.bodies, attempt.count, attempt.seals)
         elif known.status is StepStatus.EXECUTING:
             if await self._started_before_restore(known):
                 await self._unknown(known)
@@ -170,7 +173,11 @@ class HostSession:
             # It is this call's from now on: another one that waited for the same is a call of its own again.
             self._calls = {call: step_id for call, step_id in self._calls.items() if step_id != answer.step_id}
         self._calls[call_id] = answer.step_id
-        return Judged(answer, await attempt.store.step(answer.step_id), attempt.approvals.get(answer.approval_id))
+        question = attempt.approvals.get(answer.approval_id)
+        if question is not None and attempt.seals is not None:
+            # As people are asked it.
+            question = await attempt.store.approval(question.id)
+        return Judged(answer, await attempt.store.step(answer.step_id), question)
 
     async def _refused_today(self, known: StepRow) -> Answer | None:
         """The denial of a call that was let in, and that today's rules would not let in; None where they would. Its
@@ -325,8 +332,8 @@ class HostSession:
         return step if step is not None and step.args else await self.attempt.store.step(step_id)
 
 
-def _check_same(known: StepRow, submission: Submission, call_id: str) -> None:
-    asked = (submission.target, identity.args_hash(submission.args))
+def _check_same(known: StepRow, submission: Submission, call_id: str, seals: "Seals | None") -> None:
+    asked = (submission.target, (seals or identity).args_hash(submission.args))
     if asked != (known.target, known.args_hash):
         raise ConflictError(f"the call `{call_id[:80]}` was asked about before, and was another one")
 
@@ -369,7 +376,7 @@ async def open_session(
         if found is None and previous is not None:
             if not goes_on:
                 return previous
-            found = await fork.fork(store, previous, previous.head_seq, key=key)
+            found = await fork.fork(store, previous, previous.head_seq, key=key, policy=kernel.policy)
         if found is None:
             text = identity.canonical(input, "input")
             begun = await kernel.begin(
@@ -387,7 +394,8 @@ async def open_session(
         elif found.status.terminal:
             return found
         else:
-            begun = await kernel.begin(agent_id=agent_id, input=found.input, key=key, attempt=kind)
+            text = await kernel.input_of(found)
+            begun = await kernel.begin(agent_id=agent_id, input=text, key=key, attempt=kind)
         if isinstance(begun, ExecutionRow):
             # It ended in between.
             continue

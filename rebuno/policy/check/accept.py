@@ -13,6 +13,8 @@ from rebuno.policy.syntax.keywords import did_you_mean
 OF_TOOLS: Final = frozenset({Code.UNKNOWN_TOOL, Code.UNKNOWN_ARGUMENT, Code.OPEN_ARGUMENTS, Code.NEVER_FITS})
 OF_LAYERS: Final = frozenset({Code.POINTLESS})
 _CODES: Final = frozenset(Code)
+# What `check_bundle` finds, and `check_tools` in more places.
+_BY_SCHEMA: Final = (Code.READ_BY_FACET, Code.LATE_SECRET)
 OF_BUNDLE: Final = _CODES - OF_TOOLS - OF_LAYERS
 
 # A comment that begins with the word and goes on in another way is prose.
@@ -82,8 +84,8 @@ def _covers(accept: _Accept, finding: Diagnostic) -> bool:
 
 
 def _may_read(statement: s.Statement) -> bool:
-    """Whether the schema of a tool may say that the statement tests what a facet reads."""
-    return isinstance(statement, s.Rule) and statement.verdict == "allow"
+    """Whether the schema of a tool may say that the statement tests what a facet reads, or seals an argument late."""
+    return isinstance(statement, s.Secret) or (isinstance(statement, s.Rule) and statement.verdict == "allow")
 
 
 def _unused(accept: _Accept, codes: Collection[Code], report: DiagnosticReport) -> None:
@@ -100,6 +102,6 @@ def _unused(accept: _Accept, codes: Collection[Code], report: DiagnosticReport) 
         else:
             message, help = "no statement stands directly below this acceptance", "put it right above the statement"
         report.warning(Code.BAD_ACCEPT, message, accept.span, help)
-    elif code in codes and not (code is Code.READ_BY_FACET and _may_read(accept.statement)):
+    elif code in codes and not (code in _BY_SCHEMA and _may_read(accept.statement)):
         message = f"nothing below has the warning `{code}`"
         report.warning(Code.BAD_ACCEPT, message, accept.span, "remove the line; an error cannot be accepted")

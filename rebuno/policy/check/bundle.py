@@ -1,5 +1,6 @@
 """Checks a bundle whose syntax is correct: errors, and warnings for its author."""
 
+from functools import partial
 from typing import Final
 
 from rebuno.policy.analysis.formulas import Formulas
@@ -10,10 +11,11 @@ from rebuno.policy.check.limits import check_quantity
 from rebuno.policy.check.names import DefinedNames, check_ids
 from rebuno.policy.check.reach import check_reach
 from rebuno.policy.check.rules import check_claim, check_rule
+from rebuno.policy.check.secrets import check_late, check_secret, check_shown
 from rebuno.policy.check.size import check_size
 from rebuno.policy.check.sound import sound
 from rebuno.policy.check.tables import check_effects, check_table_cases
-from rebuno.policy.check.tests import IN_RULE, ExpressionChecker
+from rebuno.policy.check.tests import IN_RULE, ExpressionChecker, check_subject
 from rebuno.policy.check.values import check_list, check_zone
 from rebuno.policy.check.warnings import check_warnings
 from rebuno.policy.facets.reading import PathContext
@@ -57,15 +59,19 @@ def check_bundle(bundle: s.Bundle, *, warn: bool = True) -> list[Diagnostic]:
                 check_quantity(limit, names, report)
             case s.Never():
                 check_claim(statement, names, tests, report)
+            case s.Secret():
+                check_secret(statement, partial(check_subject, names=names, report=report), report)
     check_order(bundle, report)
     order = names.circles()
     check_size(_sound(bundle, report), order, report)
     rest = _sound(bundle, report)
+    check_shown(rest, (), report)
     formulas = Formulas(rest)
     check_reach(rest, formulas, report, warn=warn)
     if warn:
         check_table_cases(rest.statements, report)
         check_warnings(rest, formulas, report, placed=_check_order(bundle))
+        check_late(rest, formulas, lambda _: (), report)
     if bundle.whole and not _library(bundle):
         names.unused(bundle.path)
         _default(bundle, report)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rebuno.policy.analysis.formulas import Formulas
 from rebuno.policy.analysis.glob_sets import overlap
 from rebuno.policy.check.accept import OF_LAYERS, accepting
+from rebuno.policy.check.secrets import check_shown
 from rebuno.policy.matcher.index import SubjectPattern, subject_patterns
 from rebuno.policy.syntax import tree as s
 from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport, ordered
@@ -12,10 +13,12 @@ from rebuno.policy.syntax.diagnostics import Code, Diagnostic, DiagnosticReport,
 
 def check_layers(bundle: s.Bundle, layers: Sequence[s.Bundle]) -> list[Diagnostic]:
     """Warnings about rules of a linked bundle that have no effect: another layer denies all their steps by default, and
-    no rule of that layer allows or asks about any of them. The bundles must have no error."""
+    no rule of that layer allows or asks about any of them; and errors about texts that show what another layer seals.
+    The bundles must have no error."""
     report = DiagnosticReport(bundle.path)
     rules = [statement for statement in bundle.statements if isinstance(statement, s.Rule)]
     formulas = Formulas(bundle)
+    check_shown(bundle, [layer for layer in layers if layer.text != bundle.text], report)
     for layer in layers:
         if _default(layer) != "deny" or layer.text == bundle.text:
             continue

@@ -47,7 +47,9 @@ def _names(statement: s.Statement) -> set[str]:
     """The `let`, `known` and `condition` names that a statement uses."""
     if isinstance(statement, s.BundleLine | s.Default | s.Workdir | s.Home | s.Zone | s.EffectTables | s.Use):
         return set()
-    own = None if isinstance(statement, s.Never) else statement.id if isinstance(statement, s.Rule) else statement.name
+    if isinstance(statement, s.Never | s.Secret):
+        return {name.text for name in _walk(statement)}
+    own = statement.id if isinstance(statement, s.Rule) else statement.name
     return {name.text for name in _walk(statement) if name is not own}
 
 

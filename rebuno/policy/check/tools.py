@@ -15,6 +15,7 @@ from rebuno.policy.analysis.tool_schemas import (
 )
 from rebuno.policy.check.accept import OF_TOOLS, accepting
 from rebuno.policy.check.evidence import SENDERS, results_in, warn_untied
+from rebuno.policy.check.secrets import check_late
 from rebuno.policy.check.weak_tests import check_formats
 from rebuno.policy.matcher.past_step import wheres
 from rebuno.policy.syntax import tree as s
@@ -51,6 +52,8 @@ def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnosti
         for subject in _subjects(statement):
             dead = isinstance(statement, s.Rule) and statement.verdict == "deny" and subject is statement.subject
             _patterns(subject, formulas, tools, report, dead=dead)
+        if isinstance(statement, s.Secret) and statement.subject is not None:
+            _secret(statement.paths, _tools_of(statement.subject, formulas, tools), report)
         if isinstance(statement, s.Rule):
             meant = _tools_of(statement.subject, formulas, tools)
             for clause in statement.clauses:
@@ -63,7 +66,28 @@ def check_tools(bundle: s.Bundle, tools: Sequence[ToolSchema]) -> list[Diagnosti
                 check_formats(statement, formulas, partial(_formats, meant), report)
             if statement.verdict == "allow" and any(isinstance(c, s.When | s.Unless) for c in statement.clauses):
                 _open(statement, asked, meant, report)
+    check_late(bundle, formulas, lambda subject: _taken(_tools_of(subject, formulas, tools)), report)
     return ordered(accepting(bundle, report.findings, OF_TOOLS))
+
+
+def _taken(tools: Sequence[ToolSchema]) -> list[str]:
+    return [name for tool in tools for name in names_at(tool, ())]
+
+
+def _secret(paths: Sequence[s.Path], tools: Sequence[ToolSchema], report: DiagnosticReport) -> None:
+    """Reports a sealed place that no tool has: what was meant is then written in the clear."""
+    for path in paths:
+        if not path.parts:
+            continue
+        of_result = path.root == "result"
+        schemas = [ToolSchema(tool.name, tool.output if of_result else tool.schema) for tool in tools]
+        about = [argument_schema(one, path.parts, apart=True) for one in schemas]
+        missing = [one for one in about if isinstance(one, str)]
+        if about and len(missing) == len(about):
+            named = f"`{tools[0].name}` has no" if len(tools) == 1 else f"none of these {len(tools)} tools has"
+            names = [name for one in schemas for name in names_at(one, path.parts)]
+            help = did_you_mean(missing[0], names)
+            report.warning(Code.UNKNOWN_ARGUMENT, f"{named} `{shown_path(path)}`", path.span, help)
 
 
 def _formats(tools: Sequence[ToolSchema], path: s.Path) -> set[str]:
@@ -107,6 +131,8 @@ def _subjects(statement: s.Statement) -> Iterator[s.Subject]:
                 yield from _earlier(clause.expr)
     elif isinstance(statement, s.Condition):
         yield from _earlier(statement.expr)
+    elif isinstance(statement, s.Secret) and statement.subject is not None:
+        yield statement.subject
     elif isinstance(statement, s.Known):
         for source in statement.sources:
             if isinstance(source, s.ResultSource | s.ApprovedSource):

@@ -74,6 +74,8 @@ def _named(bundle: Bundle) -> dict[str, tree.Statement]:
                 claim = f"claim `never {one_line(bundle, head)}`"
                 same = sum(one == claim or one.startswith(f"{claim} (") for one in found)
                 found[f"{claim} ({same + 1})" if same else claim] = statement
+            case tree.Secret(span=place):
+                found[f"`{one_line(bundle, place)}`"] = statement
             case _:
                 found[type(statement).__name__.lower().removesuffix("line")] = statement
     return found

@@ -1,6 +1,6 @@
 """The facts behind a decision: the submission, the input of the execution, and the evidence of earlier steps."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict, Unpack
 
 from rebuno.model.decision import Decision
@@ -137,6 +137,8 @@ class _Untold:
     workdir: str = ""
     # What the current element of a block stands in, for a block that asks it.
     around: Any = MISSING
+    # Gives the facts as they may be shown, where values in them are sealed.
+    shown: "Callable[[Facts], Facts] | None" = None
     # The decisions of the layers whose rule fired on a maybe.
     doubted: tuple[Decision, ...] = ()
 

@@ -34,6 +34,8 @@ class FilledDecision:
     def fill(self, facts: Facts) -> Decision:
         """The decision with its texts, as the submission fills them."""
         plain = self.plain
+        if facts.shown is not None:
+            facts = facts.shown(facts)
         message = plain.message if self._message is None else told(self._message, facts)
         obligations = tuple(
             obligation

@@ -34,7 +34,7 @@ class Policy(ABC):
     submission, and none decides anything.
     """
 
-    __slots__ = ("bundles", "digest", "layers", "name", "readers", "reads", "shadows", "sources")
+    __slots__ = ("bundles", "digest", "layers", "name", "readers", "reads", "secrets", "shadows", "sources")
 
     def __init__(
         self, name: str, digest: str, sources: Sequence[Source], bundles: Sequence[Bundle], layers: "Sequence[Layer]"
@@ -47,6 +47,7 @@ class Policy(ABC):
         self.shadows: tuple[Layer, ...] = ()
         self.readers: tuple[Callable[[str], object], ...] | None = None  # see `read_ahead`
         self.reads: bool | None = None  # see `read_ahead`
+        self.secrets: object = None  # see `seals`
 
     @abstractmethod
     def decide(self, facts: Facts) -> Decision:

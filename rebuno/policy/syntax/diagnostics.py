@@ -81,6 +81,8 @@ class Code(StrEnum):
     BAD_LIMIT = "bad-limit"
     BAD_SCHEDULE = "bad-schedule"
     UNREACHABLE = "unreachable"
+    SECRET_SHOWN = "secret-shown"
+    NO_KEY_RING = "no-key-ring"
     # Warnings
     NO_DEFAULT = "no-default"
     NO_BECAUSE = "no-because"
@@ -95,6 +97,7 @@ class Code(StrEnum):
     WHOLE_DOMAIN = "whole-domain"
     UNTIED_NAME = "untied-name"
     LAUNDERED = "laundered"
+    LATE_SECRET = "late-secret"
     READ_BY_FACET = "read-by-facet"
     OPEN_TAIL = "open-tail"
     NO_UNREAD = "no-unread"

@@ -13,7 +13,7 @@ KIND_WORDS: Final = ("tool", "llm", "local")
 ROOT_WORDS: Final = ("args", "input", "target", "agent", "it", "item", "result", "this")
 # Words of the second edition. A bundle may use them as names; then they mean what it defines.
 SOFT_ROOTS: Final = ("turns", "parent", "definition", "error", "outer")
-SOFT_STATEMENTS: Final = ("zone", "effects", "never")
+SOFT_STATEMENTS: Final = ("zone", "effects", "never", "secret")
 SOFT_CLAUSES: Final = frozenset({"edits"})
 TYPE_WORDS: Final = ("string", "number", "integer", "boolean", "list", "object", "null")
 

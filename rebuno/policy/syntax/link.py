@@ -20,6 +20,9 @@ from rebuno.policy.syntax.source import FileError, Source, read_used_file
 BUNDLE: Final = ".rbp"
 MOST_FILES: Final = 200
 
+# What a library does not hold.
+_OF_BUNDLES: Final = (s.Rule, s.Default, s.Workdir, s.Home, s.Zone, s.EffectTables, s.Never, s.Secret)
+
 _CLOSED: Final = "write the definitions into it, or name the bundle by its path; `rebuno policy inline` makes one text"
 
 
@@ -151,7 +154,7 @@ class _Linking:
         self.broken |= bundle.broken
         self.files[place] = s.File(name, source.path, bundle.text, bundle.comments)
         for statement in bundle.statements:
-            if isinstance(statement, s.Rule | s.Default | s.Workdir | s.Home | s.Zone | s.EffectTables | s.Never):
+            if isinstance(statement, _OF_BUNDLES):
                 what = "rules" if isinstance(statement, s.Rule) else f"a `{_keyword(statement)}` line"
                 where = f"`{source.path}` (line {statement.span.line})"
                 message = f"{where} holds {what}, and `use` brings definitions only"

@@ -129,6 +129,10 @@ class NodeBuilder:
                 return s.NamedLimit(self._name(_tokens(tree)[0]), self._limit(tree, span), span)
             case "never":
                 return self._never(tree, span)
+            case "secret":
+                subjects = [self._subject(child) for child in trees(tree, "subject")]
+                paths = tuple(self._path(child) for child in trees(tree, "path"))
+                return s.Secret(subjects[0] if subjects else None, paths, span)
             case "known":
                 return s.Known(self._name(_tokens(tree)[0]), tuple(map(self._source, trees(tree))), span)
             case "condition":

@@ -234,6 +234,16 @@ class Never:
 
 
 @dataclass(frozen=True, slots=True)
+class Secret:
+    """`secret SUBJECT at PATH, …`, whose paths start at `args` or `result`; or `secret input.PATH, …`, without subject:
+    values that are written and shown as marks only."""
+
+    subject: Subject | None
+    paths: tuple[Path, ...]
+    span: Span = _place()
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     name: Name
     sources: tuple[KnownSource, ...]
@@ -272,6 +282,7 @@ Statement = (
     | Condition
     | NamedLimit
     | Never
+    | Secret
     | Rule
 )
 

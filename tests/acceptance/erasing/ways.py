@@ -15,6 +15,12 @@ from tests.server.support import agent, running
 PERSON: Final = "ana"
 POLICY: Final = 'bundle erase\ndefault allow\nrule ask { require approval for tool "asked" message "may it?" }\n'
 
+SEALED: Final = (
+    'bundle sealed\ndefault allow\nsecret tool "vault" at args.password, result.token\nsecret input.pin\n'
+    'rule ask { require approval for tool "asked" message f"may {args.to}?" because "x" }\n'
+    'rule no { deny tool "denied" because f"not {args.to}" }\n'
+)
+
 Secret = Callable[[str], str]
 
 
@@ -33,6 +39,12 @@ async def fails(said: str) -> None:
 @rebuno.tool("asked")
 async def asked(to: str) -> str:
     """A person is asked before it runs."""
+    return to
+
+
+@rebuno.tool("denied")
+async def denied(to: str) -> str:
+    """The policy denies it."""
     return to
 
 
@@ -72,6 +84,51 @@ async def embedded(where: str, ring: KeyRing, secret: Secret, provider: Any) -> 
         fork = await kernel.operator.fork(ids[0], at_seq=6)
         await kernel.operator.cancel(fork.id, reason=secret("reasons of forks"))
         ids.append(fork.id)
+    return ids
+
+
+async def sealed(where: str, ring: KeyRing, secret: Secret, provider: Any) -> list[str]:
+    """Runs in this process where only what the bundle calls `secret` is sealed, and told everywhere afterwards; the ids
+    of the executions."""
+
+    @rebuno.tool("vault")
+    async def vault(password: str) -> dict[str, str]:
+        """Gives a token."""
+        return {"token": secret("sealed results")}
+
+    async def told(pin: str) -> str:
+        found = await vault(secret("sealed arguments"))
+        return f"{pin}, {secret('sealed arguments')} and {found['token']}"
+
+    async def handler(topic: str, pin: str) -> dict[str, str]:
+        text = await told(pin)
+        await look(text, text)
+        with suppress(rebuno.ToolError):
+            await fails(text)
+        with suppress(rebuno.PolicyError):
+            await denied(text)
+        await rebuno.step("plain", lambda text: text, {"text": text})
+        await asked(text)
+        return {"output": text}
+
+    async def raises(topic: str, pin: str) -> None:
+        raise ValueError(await told(pin))
+
+    ids: list[str] = []
+    async with rebuno.open(where, policy=compile_text(SEALED), key_ring=ring, tracer_provider=provider) as kernel:
+        given = {"topic": "a topic", "pin": secret("sealed inputs")}
+        everything = " ".join(secret(f"sealed {way}") for way in ("arguments", "results", "inputs"))
+        first = await kernel.run(handler, given, id="sealed")
+        await kernel.operator.say(first.id, everything, by=PERSON)
+        for question in first.approvals:
+            await kernel.operator.grant(question.id, decided_by=PERSON, rationale=everything)
+        done = await kernel.run(handler, given, id="sealed")
+        failed = await kernel.run(raises, given, id="sealed and failed")
+        retried = await kernel.run(raises, id=(await kernel.operator.retry(failed.id)).id)
+        assert [one.status for one in (done, failed, retried)] == ["completed", "failed", "failed"]
+        fork = await kernel.operator.fork(done.id, at_seq=8)
+        await kernel.operator.cancel(fork.id, reason=everything)
+        ids += [done.id, failed.id, retried.id, fork.id]
     return ids
 
 
