@@ -356,11 +356,11 @@ def test_a_secret_is_on_record_as_a_mark(tmp_path: Path) -> None:
     ended = asyncio.run(both())
     assert (ended.status, ended.replayed, seen) == ("completed", 2, ["hunter2-77-secret"] * 2)
     shown = [
-        rebuno_command("exec", command, ended.id, "--db", str(db)).out
-        for command in ("get", "trace", "events", "export")
+        rebuno_command("exec", *command, "--db", str(db)).out
+        for command in (("get", ended.id), ("trace", ended.id), ("events", ended.id), ("export", ended.id, "-"))
     ]
     stored = [path.read_bytes() for path in tmp_path.iterdir() if path.is_file() and path.name != "ring"]
-    assert all(len(text) > 100 for text in shown), shown
+    assert all(len(text) > 100 for text in shown)
     assert not [text for text in shown if "hunter2-77" in text]
     assert not [data for data in stored if b"hunter2-77" in data]
     assert '{"secret"' in shown[1]
