@@ -24,9 +24,7 @@ class BodyError(Exception):
         self.error = error
 
 
-def kept_of(
-    execution_id: str, step_id: str, target: str, error: BaseException, *, sealed: SealedLog | None = None
-) -> str:
+def kept_of(execution_id: str, step_id: str, target: str, error: BaseException, sealed: SealedLog | None = None) -> str:
     """The journal's record of a body's own exception, which is logged too, as far as `sealed` lets."""
     if isinstance(error, BodyError | OutcomeUnknownError | NotJSON | RebunoError):
         return ""

@@ -412,8 +412,7 @@ class ExecutionContext:
             said["reason"] = "indeterminate"
         said |= {"message": recordable(text_of(error))}
         recorded, target = identity.canonical(said), call.submission.target
-        sealed = log_of(self.transport)
-        kept, clean = kept_of(self.id, step_id, target, error, sealed=sealed), isinstance(error, NothingDone)
+        kept, clean = kept_of(self.id, step_id, target, error, log_of(self.transport)), isinstance(error, NothingDone)
         captured = await self.external.capture(call.due) if call.due and self.external is not None else None
         settled = await self.transport.fail(step_id, recorded, raised=kept, nothing_done=clean, captured=captured)
         if settled is not None:
