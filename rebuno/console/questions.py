@@ -18,7 +18,7 @@ from rebuno.server.auth import KeyScope
 from rebuno.types import Approval
 
 # Questions on a page, and how many are looked through for those that a bound key may see.
-PAGE: Final = 25
+PAGE: Final = 20
 _MOST: Final = 1_000
 _RATIONALE: Final = 4_000
 # Steps that are told of what came before, and earlier answers.
