@@ -437,7 +437,7 @@ class ExecutionContext:
         # Others may begin subagents of their own meanwhile.
         turn = current_turn()
         if turn is not None:
-            turn.leave()
+            turn.step_aside()
         try:
             pause = _FIRST_PAUSE
             while True:
@@ -454,8 +454,8 @@ class ExecutionContext:
                 pause = min(2 * pause, _LAST_PAUSE)
         finally:
             self._waiting.discard(scope)
-            if turn is not None and not self.settling:
-                await turn.take()
+            if turn is not None:
+                await turn.come_back(take=not self.settling)
 
     def _all_wait(self) -> bool:
         """Whether every body that is under way waits for its own subagent, or for a body inside it that does."""

@@ -33,6 +33,8 @@ T = TypeVar("T")
 _PASSED_ON: Final = (Blocked, Terminated, PolicyError, RateLimited, LeaseSuperseded, StoreError)
 # Of a driver's error, in characters.
 _LONGEST: Final = 1000
+# Of a checkpoint's reference, in characters.
+_LONGEST_REF: Final = 65_536
 
 
 @runtime_checkable
@@ -126,14 +128,45 @@ class StepTurn:
     held: bool = field(default=False)
     # Whether a step has it, and lets go of it at its end.
     taken: bool = field(default=False)
+    # How many bodies in the step wait for a subagent, and whether the step has ended: then nobody needs the turn.
+    away: int = field(default=0)
+    over: bool = field(default=False)
+    # A step may have several bodies inside of it, and its turn is one.
+    _taking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def take(self) -> None:
-        """Waits for it."""
-        await self.lock.acquire()
-        self.held = True
+        """Waits for it, unless the step has it already, or does not need it by now."""
+        async with self._taking:
+            if self.held or not self._needed:
+                return
+            await self.lock.acquire()
+            self.held = True
+            if not self._needed:
+                self._release()
 
     def leave(self) -> None:
-        """Lets the next step begin."""
+        """Lets the next step begin: this one has ended."""
+        self.over = True
+        self._release()
+
+    def step_aside(self) -> None:
+        """Lets the next step begin while a body in this one waits for a subagent."""
+        self.away += 1
+        self._release()
+
+    async def come_back(self, *, take: bool) -> None:
+        """A body waits no more; once none does, and with `take`, the step goes on in its turn."""
+        self.away -= 1
+        if take:
+            await self.take()
+
+    @property
+    def _needed(self) -> bool:
+        # INVARIANT: no step has its turn while a body in it waits for a subagent. Another one may wait for the turn, and
+        # the execution is given up only when all wait for subagents.
+        return not self.over and not self.away
+
+    def _release(self) -> None:
         if self.held:
             self.held = False
             self.lock.release()
@@ -224,6 +257,10 @@ class HeldResources:
         ref = await self._call(held.driver.checkpoint, held.handle)
         if not isinstance(ref, str):
             raise TypeError(f"a checkpoint's reference is text, not of type {type(ref).__name__}")
+        if len(ref) > _LONGEST_REF:
+            raise ValueError(f"a checkpoint's reference has {len(ref):,} characters, and at most {_LONGEST_REF:,} are taken")
+        # INVARIANT: nothing that a driver says keeps the outcome of a step out of the log.
+        identity.canonical(ref, "checkpoint_ref")
         return ref
 
     async def at_end(self) -> None:
@@ -254,6 +291,8 @@ def _registration(key: str, driver: ResourceDriver, checkpoints: CheckpointPolic
         raise ValueError(f"the driver of the resource `{key}` has no `driver_id`")
     if not isinstance(key, str):
         raise ValidationError(f"the key of a resource is text, not of type {type(key).__name__}")
+    if checkpoints is not None and not isinstance(checkpoints, CheckpointPolicy):
+        raise TypeError(f"`checkpoints` is a CheckpointPolicy, not of type {type(checkpoints).__name__}")
     if checkpoints is not None and not callable(getattr(driver, "checkpoint", None)):
         raise ValueError(f"the resource `{key}` is to have checkpoints, and its driver has no `checkpoint`")
     asked = Registration(

@@ -87,6 +87,50 @@ def test_subagents_of_one_resource_work_side_by_side(tmp_path: Path) -> None:
     play(scenario)
 
 
+def test_one_tool_with_several_subagents_goes_on(tmp_path: Path) -> None:
+    """Its turn is one: it is taken back once, when both have ended at the same time."""
+
+    async def delegate_inner(n: int) -> Any:
+        async with rebuno.Client(url[0], TOKEN) as client:
+            return await rebuno.subagent("child", {"n": n}, client=client)
+
+    async def ended() -> None:
+        async def over() -> bool:
+            found = (await delegated.list_executions(agent_id="child")).executions
+            return len(found) == 2 and all(one.status.terminal for one in found)
+
+        async with rebuno.Client(url[0], TOKEN) as delegated:
+            await until(over)
+
+    async def both() -> Any:
+        waits = [rebuno.step("inner", delegate_inner, {"n": n}) for n in (1, 2)]
+        return (await asyncio.gather(*waits, rebuno.step("ended", ended)))[:2]
+
+    async def parent() -> Any:
+        await rebuno.resource("files", driver=FolderDriver(tmp_path / "at"), checkpoints=rebuno.CheckpointPolicy())
+        outer = [rebuno.step("both", both, resources=["files"]), rebuno.step("next", lambda: 5, resources=["files"])]
+        return await asyncio.gather(*outer)
+
+    async def child(n: int) -> int:
+        return n * 10
+
+    url: list[str] = []
+
+    async def scenario(kernel: Served) -> None:
+        url.append(kernel.url)
+        async with kernel.agent("child", child), kernel.agent("parent", parent):
+            execution = await kernel.client.create("parent")
+
+            async def over() -> bool:
+                return (await kernel.client.get(execution.id)).status.terminal
+
+            await until(over)
+            done = await kernel.client.get(execution.id)
+            assert (done.status, done.output) == ("completed", [[10, 20], 5])
+
+    play(scenario)
+
+
 def test_a_driver_of_coroutine_functions(tmp_path: Path) -> None:
     """It runs on the handler's event loop."""
 
