@@ -218,10 +218,13 @@ class PostgresChanges:
         (answer,) = pipelined(connection, [(statement, given)])
         if isinstance(answer, psycopg.Error) and lost(answer):
             raise answer
+        if answer is True:
+            # It stays among what was sent: where the server is lost before it confirms, the group is looked for again.
+            return moved
         group.sent.pop()
         if isinstance(answer, psycopg.Error):
             raise overtaken(group) if settled(answer) else answer
-        return moved if answer else None
+        return None
 
     def _row_head(self, connection: PreparedConnection, group: ChangeGroup) -> tuple[Head, bool]:
         """The execution's head, and whether the group is written already: then it is the group's own.

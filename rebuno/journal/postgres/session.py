@@ -61,7 +61,7 @@ class Session:
             StoreError: it cannot be done, or not within the patience.
         """
         until, pause, losses = None, _FIRST_PAUSE, 0
-        # What the unit came to: it is not repeated where only the confirmation was lost.
+        # What the unit came to: it is not repeated where only the confirmation gave way.
         done: list[T] = []
         while True:
             failure: StoreError
@@ -83,6 +83,9 @@ class Session:
                     failure = typed(error, self._to.name)
                     if connection.closed or lost(error):
                         self.close()
+                        # INVARIANT: the server that confirms is the one that the unit was done on. The next one may be
+                        # a standby that was promoted without what the unit found.
+                        done.clear()
                         losses += 1
                         until = until if losses > _LOSSES else None
                     elif not conflict(error):
