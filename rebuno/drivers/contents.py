@@ -8,6 +8,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -33,6 +34,8 @@ class ContentStore:
             ValueError: it holds something that is no file, folder or link.
             OSError
         """
+        if tree.is_symlink():
+            raise ValueError(f"the folder `{tree}` was replaced by a link")
         entries = [self._entry(tree, path) for path in _walk(tree)]
         text = json.dumps(entries, separators=(",", ":")).encode()
         return self._put_text(text)
@@ -72,7 +75,7 @@ class ContentStore:
         raise ValueError(f"`{name[:200]}` is no file, folder or link, and cannot be kept")
 
     def _put(self, path: Path) -> str:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             if self._path(digest).exists():
                 return digest
@@ -160,15 +163,27 @@ class _Keep:
         self._store.place(digest, self._path)
 
 
+def _opened(path: Path) -> BufferedReader:
+    """A regular file to be read: whoever puts a link or a pipe in its place meanwhile leads nowhere, and holds up
+    nobody."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise ValueError(f"`{path.name[:200]}` was replaced while it was read")
+    return file
+
+
 def _walk(tree: Path) -> Iterator[Path]:
     """Everything below a folder, each folder before what it holds; links are not followed."""
-    with os.scandir(tree) as found:
-        entries = sorted(found, key=lambda entry: os.fsencode(entry.name))
-    for entry in entries:
-        path = tree / entry.name
-        yield path
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(path)
+    left = [tree]
+    while left:
+        folder = left.pop()
+        if folder is not tree:
+            yield folder
+        if folder is tree or stat.S_ISDIR(folder.lstat().st_mode):
+            with os.scandir(folder) as found:
+                names = sorted((entry.name for entry in found), key=os.fsencode, reverse=True)
+            left += [folder / name for name in names]
 
 
 def _below(tree: Path, name: str, ref: str) -> Path:

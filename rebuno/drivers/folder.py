@@ -29,6 +29,9 @@ class FolderDriver:
         self.coverage_reuse = coverage_reuse
         self._at = Path(at).absolute()
         self._seed = None if seed is None else Path(seed).absolute()
+        if self._seed is not None and self._at.resolve().is_relative_to(self._seed.resolve()):
+            # The copy would be copied into itself, until the disk is full.
+            raise ValueError(f"the folders at `{self._at}` would be part of their seed `{self._seed}`")
         self._contents = ContentStore(self._at / "contents")
         self.configuration = {"at": str(self._at), "seed": None if self._seed is None else str(self._seed)}
 
@@ -57,7 +60,7 @@ class FolderDriver:
     def open(self, binding: Any) -> Path:
         """The folder that an execution has. `FileNotFoundError` where it is gone."""
         path = self._path(_name(binding))
-        if not path.is_dir():
+        if path.is_symlink() or not path.is_dir():
             raise FileNotFoundError(f"the folder `{path}` of this execution is gone")
         return path
 

@@ -16,8 +16,12 @@ _NAME: Final = re.compile(r"[0-9a-f]{32}")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # Where the commits of checkpoints are kept from being collected.
 _REFS: Final = "refs/rebuno/checkpoints"
-# Nothing of the repository runs when the driver works on it, and bytes are kept as they are.
-_SETTINGS: Final = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.autocrlf=false", "core.safecrlf=false")
+# No hook runs when the driver works on a repository, and what a checkpoint keeps does not depend on who runs it: all
+# files are there, with their permissions and links.
+_SETTINGS: Final = (
+    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.autocrlf=false", "core.safecrlf=false"),
+    *("core.fileMode=true", "core.symlinks=true", "core.sparseCheckout=false"),
+)
 _WHO: Final = {
     f"GIT_{who}_{what}": text
     for who in ("AUTHOR", "COMMITTER")
@@ -71,8 +75,9 @@ class GitDriver:
             _git(self._repository, "worktree", "add", "--quiet", "--detach", str(path), begin)
             if ref is not None:
                 # The files as the checkpoint has them, with nothing staged.
-                _git(path, "read-tree", "--reset", "-u", ref)
-                _git(path, "read-tree", "--reset", begin)
+                own = self._own(path)
+                _git(path, "read-tree", "--reset", "-u", ref, **own)
+                _git(path, "read-tree", "--reset", begin, **own)
         except BaseException:
             self._remove(path)
             raise
@@ -81,29 +86,43 @@ class GitDriver:
     def open(self, binding: Any) -> Path:
         """The working tree that an execution has. `FileNotFoundError` where it is gone."""
         path = self._at / _name(binding)
-        if not path.is_dir():
+        if path.is_symlink() or not path.is_dir():
             raise FileNotFoundError(f"the working tree `{path}` of this execution is gone")
         return path
 
     def checkpoint(self, handle: Path) -> str:
         """Commits what the working tree holds now, beside its branch and what is staged. `GitError`, `OSError`."""
-        head = _git(handle, "rev-parse", "--verify", "HEAD^{commit}")
+        repository = self._own(handle)
+        head = _git(handle, "rev-parse", "--verify", "HEAD^{commit}", **repository)
         with tempfile.TemporaryDirectory() as folder:
             index = Path(folder) / "index"
-            own = handle / _git(handle, "rev-parse", "--git-path", "index")
-            if own.exists():
+            staged = {**repository, "GIT_INDEX_FILE": str(index)}
+            try:
                 # It knows which files have not changed.
-                shutil.copyfile(own, index)
-            staged = {"GIT_INDEX_FILE": str(index)}
-            _git(handle, "add", "--all", "--", ".", **staged)
+                shutil.copyfile(Path(repository["GIT_DIR"]) / "index", index)
+            except FileNotFoundError:
+                _git(handle, "read-tree", head, **staged)
+            _look_everywhere(handle, staged)
+            _git(handle, "add", "--all", "--sparse", "--", ".", **staged)
             tree = _git(handle, "write-tree", **staged)
-        commit = _git(handle, "commit-tree", tree, "-p", head, "-m", "checkpoint", **_WHO)
-        _git(handle, "update-ref", f"{_REFS}/{commit}", commit)
+        commit = _git(handle, "commit-tree", tree, "-p", head, "-m", "checkpoint", **repository, **_WHO)
+        _git(handle, "update-ref", f"{_REFS}/{commit}", commit, **repository)
         return commit
 
     def remove(self, binding: Any) -> None:
         """Removes the working tree of an execution that is over. Its checkpoints stay."""
         self._remove(self._at / _name(binding))
+
+    def _own(self, path: Path) -> dict[str, str]:
+        """What leads git to a working tree and to its part of the repository.
+
+        INVARIANT: nothing in the working tree says where its repository is. An agent may write its `.git`: git would
+        run the programs that another repository names, and keep files of a repository around this one.
+        """
+        if path.is_symlink() or not path.is_dir():
+            raise FileNotFoundError(f"the working tree `{path}` of this execution is gone")
+        common = self._repository / _git(self._repository, "rev-parse", "--git-common-dir")
+        return {"GIT_DIR": str(common / "worktrees" / path.name), "GIT_WORK_TREE": str(path)}
 
     def _remove(self, path: Path) -> None:
         # It may be there in part, or not at all.
@@ -111,8 +130,13 @@ class GitDriver:
             _git(self._repository, "worktree", "remove", "--force", str(path))
         shutil.rmtree(path, ignore_errors=True)
 
-    def _commit_of(self, name: str) -> str:
-        return _git(self._repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    def _commit_of(self, name: object) -> str:
+        if not isinstance(name, str) or "\0" in name:
+            raise ValueError(f"`start={name!r}` names no commit")
+        try:
+            return _git(self._repository, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
+        except GitError as error:
+            raise GitError(f"the repository `{self._repository}` has no commit `{name[:100]}`: {error}") from None
 
     def _parent_of(self, ref: str) -> str:
         if not _COMMIT.fullmatch(ref):
@@ -125,8 +149,19 @@ class GitDriver:
             raise CheckpointUnavailable(f"the repository `{self._repository}` has no checkpoint `{ref}`") from None
 
 
-def _git(at: Path, *words: str, **more: str) -> str:
-    """What a command of git says, without its last line's end."""
+def _look_everywhere(at: Path, staged: dict[str, str]) -> None:
+    """Takes from an index what keeps git from looking at a file, and would keep its changes out of a checkpoint."""
+    tags = _git(at, "ls-files", "-v", "-z", **staged).split("\0")
+    # `S` or a small letter, a space, and the path.
+    passed = [path for tag, _, path in (line.partition(" ") for line in tags) if tag == "S" or tag.islower()]
+    if passed:
+        # git takes one of the two at a time.
+        for word in ("--no-assume-unchanged", "--no-skip-worktree"):
+            _git(at, "update-index", word, "-z", "--stdin", said="\0".join(passed), **staged)
+
+
+def _git(at: Path, *words: str, said: str = "", **more: str) -> str:
+    """What a command of git answers to what it is `said`, without its last line's end."""
     settings = [word for setting in _SETTINGS for word in ("-c", setting)]
     # Those of a hook or an alias that this runs in would lead to another repository.
     kept = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
@@ -134,16 +169,16 @@ def _git(at: Path, *words: str, **more: str) -> str:
         done = subprocess.run(
             ["git", "-C", str(at), *settings, *words],
             env={**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **more},
-            stdin=subprocess.DEVNULL,
+            input=os.fsencode(said),
             capture_output=True,
             check=False,
         )
     except FileNotFoundError:
         raise GitError("there is no program `git`; install it") from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()[:_LONGEST]
-        raise GitError(f"git {words[0]} failed in `{at}`: {said or f'exit code {done.returncode}'}")
-    return done.stdout.decode("utf-8", "replace").removesuffix("\n")
+        why = done.stderr.decode("utf-8", "replace").strip()[:_LONGEST]
+        raise GitError(f"git {words[0]} failed in `{at}`: {why or f'exit code {done.returncode}'}")
+    return os.fsdecode(done.stdout).removesuffix("\n")
 
 
 def _name(binding: Any) -> str:

@@ -137,11 +137,11 @@ class StepTurn:
     async def take(self) -> None:
         """Waits for it, unless the step has it already, or does not need it by now."""
         async with self._taking:
-            if self.held or not self._needed:
+            if self.held or not self._needed():
                 return
             await self.lock.acquire()
             self.held = True
-            if not self._needed:
+            if not self._needed():
                 self._release()
 
     def leave(self) -> None:
@@ -160,10 +160,9 @@ class StepTurn:
         if take:
             await self.take()
 
-    @property
     def _needed(self) -> bool:
-        # INVARIANT: no step has its turn while a body in it waits for a subagent. Another one may wait for the turn, and
-        # the execution is given up only when all wait for subagents.
+        # INVARIANT: no step has its turn while a body in it waits for a subagent. Another step may wait for the turn,
+        # and the execution is given up only when all wait for subagents.
         return not self.over and not self.away
 
     def _release(self) -> None:
@@ -258,7 +257,9 @@ class HeldResources:
         if not isinstance(ref, str):
             raise TypeError(f"a checkpoint's reference is text, not of type {type(ref).__name__}")
         if len(ref) > _LONGEST_REF:
-            raise ValueError(f"a checkpoint's reference has {len(ref):,} characters, and at most {_LONGEST_REF:,} are taken")
+            raise ValueError(
+                f"a checkpoint's reference has {len(ref):,} characters, and at most {_LONGEST_REF:,} are taken"
+            )
         # INVARIANT: nothing that a driver says keeps the outcome of a step out of the log.
         identity.canonical(ref, "checkpoint_ref")
         return ref

@@ -153,3 +153,25 @@ def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     driver.remove(binding)
     with pytest.raises(FileNotFoundError):
         driver.open(binding)
+
+
+def test_a_folder_that_was_replaced_by_a_link(tmp_path: Path) -> None:
+    """What it leads to is neither kept nor opened."""
+    driver = FolderDriver(tmp_path / "at")
+    folder, binding = driver.create()
+    (tmp_path / "secret").mkdir()
+    folder.rmdir()
+    folder.symlink_to(tmp_path / "secret")
+    with pytest.raises(ValueError, match="replaced by a link"):
+        driver.checkpoint(folder)
+    with pytest.raises(FileNotFoundError):
+        driver.open(binding)
+
+
+@pytest.mark.parametrize("at", ["seed/at", "linked/at", "seed"])
+def test_a_folder_is_no_part_of_its_seed(tmp_path: Path, at: str) -> None:
+    """Its copy would hold itself, until the disk is full."""
+    (tmp_path / "seed").mkdir()
+    (tmp_path / "linked").symlink_to("seed")
+    with pytest.raises(ValueError, match="part of their seed"):
+        FolderDriver(tmp_path / at, seed=tmp_path / "seed")

@@ -141,3 +141,63 @@ def test_a_binding_that_is_none(repository: Path, binding: object) -> None:
     assert not tree.exists()
     with pytest.raises(FileNotFoundError):
         driver.open(good)
+
+
+def test_a_working_tree_does_not_say_where_its_repository_is(repository: Path, tmp_path: Path) -> None:
+    """An agent may write its `.git`: nothing runs that this names, and no other repository is kept."""
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "secret").write_text("s", encoding="utf-8")
+    driver = GitDriver(repository)
+    tree, _ = driver.create()
+    (tree / ".git").unlink()
+    (tree / "new").write_text("n", encoding="utf-8")
+    ref = driver.checkpoint(tree)
+    assert git(repository, "ls-tree", "--name-only", ref).split() == [".gitignore", "gone", "kept", "new"]
+    git(tree, "init", "--quiet")
+    git(tree, "config", "filter.own.clean", f"touch '{tmp_path / 'ran'}'; cat")
+    (tree / ".gitattributes").write_text("* filter=own\n", encoding="utf-8")
+    kept = git(repository, "ls-tree", "--name-only", driver.checkpoint(tree)).split()
+    assert kept == [".gitattributes", ".gitignore", "gone", "kept", "new"]
+    assert not (tmp_path / "ran").exists()
+    tree.rename(tmp_path / "moved")
+    tree.symlink_to(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        driver.checkpoint(tree)
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_git_looks_at_every_file(repository: Path, flag: str) -> None:
+    """Also at one that it was told to pass over."""
+    driver = GitDriver(repository)
+    tree, _ = driver.create()
+    git(tree, "update-index", flag, "kept")
+    (tree / "kept").write_text("changed", encoding="utf-8")
+    copy, _ = driver.create(driver.checkpoint(tree))
+    assert (copy / "kept").read_text(encoding="utf-8") == "changed"
+
+
+def test_settings_of_the_repository_leave_nothing_out(repository: Path) -> None:
+    """Permissions, links, and what a sparse checkout would not have."""
+    (repository / "folder").mkdir()
+    (repository / "folder" / "file").write_text("f", encoding="utf-8")
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", "--message", "second")
+    git(repository, "sparse-checkout", "set", "elsewhere")
+    for name in ("core.fileMode", "core.symlinks"):
+        git(repository, "config", name, "false")
+    driver = GitDriver(repository)
+    tree, _ = driver.create()
+    (tree / "run.sh").touch(mode=0o755)
+    (tree / "link").symlink_to("kept")
+    (tree / "folder" / "new").write_text("n", encoding="utf-8")
+    copy, _ = driver.create(driver.checkpoint(tree))
+    assert (copy / "run.sh").stat().st_mode & 0o100
+    assert (copy / "link").is_symlink()
+    assert sorted(path.name for path in (copy / "folder").iterdir()) == ["file", "new"]
+
+
+@pytest.mark.parametrize("start", [7, "a\0b"])
+def test_a_start_that_names_nothing(repository: Path, start: object) -> None:
+    """It is refused before git is asked."""
+    with pytest.raises(ValueError, match="names no commit"):
+        GitDriver(repository, start=start).create()  # type: ignore[arg-type]

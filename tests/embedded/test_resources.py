@@ -225,12 +225,21 @@ async def test_a_driver_that_fails(tmp_path: Path) -> None:
         def checkpoint(self, handle: Path) -> Any:
             return {"at": 1}
 
+    class Endless(FolderDriver):
+        def checkpoint(self, handle: Path) -> str:
+            return "x" * 65_537
+
+    class Unsayable(FolderDriver):
+        def checkpoint(self, handle: Path) -> str:
+            return "\ud800"
+
     class Gone(FolderDriver):
         def create(self, ref: str | None = None) -> Any:
             raise rebuno.CheckpointUnavailable("it is gone")
 
     async def handler(kind: Any) -> str:
-        driver = {"Broken": Broken, "Odd": Odd, "Gone": Gone}[kind](tmp_path / "at")
+        drivers = {"Broken": Broken, "Odd": Odd, "Endless": Endless, "Unsayable": Unsayable, "Gone": Gone}
+        driver = drivers[kind](tmp_path / "at")
         await rebuno.resource("files", driver=driver, checkpoints=rebuno.CheckpointPolicy())
         return str(await rebuno.step("act", lambda: "acted", resources=["files"]))
 
@@ -238,6 +247,8 @@ async def test_a_driver_that_fails(tmp_path: Path) -> None:
         for kind, why in (
             ("Broken", "the disk is full"),
             ("Odd", "a checkpoint's reference is text, not of type dict"),
+            ("Endless", "a checkpoint's reference has 65,537 characters, and at most 65,536 are taken"),
+            ("Unsayable", "`checkpoint_ref` holds the lone surrogate U+D800, which is no character"),
         ):
             done = await kernel.run(handler, kind, id=kind)
             assert done.output == "acted"
@@ -291,6 +302,7 @@ async def test_what_resource_refuses(tmp_path: Path) -> None:
             await rebuno.step("act", lambda: None, resources="files")
         # What is refused has had its turn.
         await rebuno.step("act", lambda: None, resources=["files"])
+        await refused(TypeError, "other", driver, checkpoints=True)
         with pytest.raises(ValueError, match="every_steps"):
             rebuno.CheckpointPolicy(every_steps=0)
 
