@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from rebuno.journal.data_keys import DataKeyRow, SealedText
+from rebuno.journal.notices import NoticeRow
 from rebuno.journal.pot_records import PotState, Take
 from rebuno.journal.records import (
     ApprovalRow,
@@ -352,4 +353,26 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Writes the deferred changes and closes the store."""
+        ...
+
+    async def notices_owed(self, target: str) -> list[NoticeRow]:
+        """What a target is to be told of questions and has no row yet, 100 at most, those of an earlier stage first:
+        of questions that are open, or that were asked or answered since `notices_seen`. What a fork copied is not told
+        again, except where it is still open."""
+        ...
+
+    async def notice_due(self, target: str) -> NoticeRow | None:
+        """The first notice that a target is to be told now; one of a question waits until those before it are done."""
+        ...
+
+    async def notices_seen(self, target: str) -> float | None:
+        """Up to when a target has rows for everything that it is owed; None for a new target."""
+        ...
+
+    async def add_notices(self, target: str, notices: Sequence[NoticeRow], seen_at: float | None) -> None:
+        """Adds notices, and moves on `notices_seen` (None: not); a repetition changes nothing."""
+        ...
+
+    async def settle_notice(self, settled: NoticeRow) -> None:
+        """Keeps what a try came to; what is done stays done."""
         ...

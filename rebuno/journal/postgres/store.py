@@ -18,6 +18,7 @@ from rebuno.journal.postgres.changes import PostgresChanges
 from rebuno.journal.postgres.claims import Claims
 from rebuno.journal.postgres.connection import SILENCE, connect, migrate, target
 from rebuno.journal.postgres.group import GroupChange
+from rebuno.journal.postgres.notices import PostgresNotices
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.pooling import refuse_shared
 from rebuno.journal.postgres.sealing import PostgresSealing
@@ -39,7 +40,7 @@ DEFER_SECONDS: Final = 0.002
 CONNECTIONS: Final = 8
 
 
-class PostgresStore(PostgresServed, PostgresSealing):
+class PostgresStore(PostgresServed, PostgresSealing, PostgresNotices):
     """A store in one database, in its schema `rebuno`. Open it with `open`; see `Store` for what the methods promise.
 
     Threads of its own speak to the server, so that a handler that computes holds up neither a deferred outcome nor the

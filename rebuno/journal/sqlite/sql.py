@@ -10,6 +10,9 @@ def _terse(query: str) -> str:
     return " ".join(" ".join(line for line in query.split("\n") if not line.startswith("--")).split())
 
 
-_FILES: Final = ("queries.sql", "served.sql", "facts.sql", "pots.sql", "resources.sql", "sealing.sql", "overview.sql")
+_FILES: Final = (
+    *("queries.sql", "served.sql", "facts.sql", "pots.sql", "resources.sql", "sealing.sql", "overview.sql"),
+    "notices.sql",
+)
 _WRITTEN: Final = {name: text for file in _FILES for name, text in queries(__package__, file).items()}
 SQL: Final = {name: _terse(query) for name, query in _WRITTEN.items()}

@@ -23,6 +23,7 @@ from rebuno.journal.sqlite.failures import named
 from rebuno.journal.sqlite.file_watch import FileWatch
 from rebuno.journal.sqlite.jobs import EndJob, Keep, WriteJob
 from rebuno.journal.sqlite.marks import Marks
+from rebuno.journal.sqlite.notices import SQLiteNotices
 from rebuno.journal.sqlite.sealing import SQLiteSealing
 from rebuno.journal.sqlite.served import SQLiteServed
 from rebuno.journal.sqlite.upkeep import Upkeep
@@ -37,7 +38,7 @@ T = TypeVar("T")
 LONG_TEXT: Final = 256 * 1024
 
 
-class SQLiteStore(SQLiteServed, SQLiteSealing):
+class SQLiteStore(SQLiteServed, SQLiteSealing, SQLiteNotices):
     """A store in one file. Open it with `open`; see `Store` for what the methods promise.
 
     Not for network file systems: their locks cannot be trusted, and SQLite cannot tell.
