@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -50,6 +50,7 @@ from rebuno.sdk.transport import Transport
 from rebuno.types import Execution, UserTurn
 
 if TYPE_CHECKING:
+    from rebuno.notices import Notices
     from rebuno.sealing import KeyRing
     from rebuno.tracing.spans import ExecutionSpans
 
@@ -429,6 +430,8 @@ async def open(
     encrypt: bool = False,
     key_ring: "str | Path | KeyRing | None" = None,
     key_command: str = "",
+    notify: "str | Path | Notices | None" = None,
+    public_url: str = "",
 ) -> AsyncIterator[Kernel]:
     """Opens the kernel on a store: `async with rebuno.open("agent.db", policy="a.rbp")`. `path` is that of a SQLite
     file, made if it is missing, or the URL of a PostgreSQL database (`postgresql://…`).
@@ -444,9 +447,13 @@ async def open(
     With `encrypt` every payload of a new execution is stored encrypted. `key_ring` is a `rebuno.KeyRing`, or the path
     of its file of mode 0600; `key_command` prints one. A kernel with the ring runs what is encrypted in any case.
 
+    `notify` is the path of a YAML file of targets, or what `rebuno.notices.read_notices` made of one: they are told of
+    questions while the kernel is open. `public_url` is the beginning of the links to the console.
+
     Raises:
         KeyRingError: the key ring cannot be used, or it is to encrypt and there is none.
-        BundleError: the bundle has errors; there is no policy then.
+        BundleError: the bundle, or the file of targets, has errors.
+        ValidationError: the file of targets does not fit.
         ValueError: no policy was given, an unknown durability, or a negative retention.
         RebunoError: a tracer provider was given, and the extra `otel` is not installed.
         StoreError: the store cannot be used, for the reason that the subclass names.
@@ -457,18 +464,32 @@ async def open(
         raise ValueError(f"the retention {retention!r} is no number of seconds")
     judge = compiled(policy).with_shadows(shadow_policies(shadow))
     spans = _spans(tracer_provider) if tracer_provider is not None else None
+    told = _told_by(notify, public_url) if notify is not None else None
     store = await open_store(path, key_ring=key_ring, key_command=key_command, encrypt=encrypt)
     try:
         check_ring(judge, store)
         kernel = Kernel(store, judge, strict=durability == "strict", spans=spans)
         sweeping = asyncio.create_task(keep_sweeping(store, retention=retention, every=SWEEP_SECONDS))
         try:
-            yield kernel
+            async with nullcontext() if told is None else told(store):
+                yield kernel
         finally:
             sweeping.cancel()
             await kernel.shut()
     finally:
         await store.close()
+
+
+def _told_by(
+    notify: "str | Path | Notices", public_url: str
+) -> Callable[[ServedStore], AbstractAsyncContextManager[None]]:
+    """What tells the targets of a store's questions; imported here, as few kernels do."""
+    from rebuno.notices import Notices, read_notices, telling
+
+    if not isinstance(notify, str | Path | Notices):
+        raise TypeError("`notify` is the path of a file of targets, or what `rebuno.notices.read_notices` made of one")
+    notices = notify if isinstance(notify, Notices) else read_notices(notify, public_url)
+    return lambda store: telling(store, notices)
 
 
 def _spans(provider: Any) -> "ExecutionSpans":

@@ -19,7 +19,8 @@ class Config:
     sends no token. `layers` are the paths of bundles for all agents, the outermost first; `shadows`
     are those of bundles that are tried beside them and decide nothing; `permissive` allows agents without a bundle what
     the layers allow. `webhooks` are the URLs below which agents may be (none: any), `manifest` the
-    path of one. There are `connections` to a
+    path of one. `notify` is the path of a file of targets that are told of questions, with links that begin with
+    `public_url`. There are `connections` to a
     database at most. `bounds` are those of a
     body. Port 0 is any free one; `grace` is how long requests may take to end at a shutdown, in seconds. Where
     it is `traced`, requests, executions and steps are spans of OpenTelemetry. With `encrypt` every payload of a new
@@ -35,6 +36,8 @@ class Config:
     shadows: tuple[str, ...] = ()
     webhooks: tuple[str, ...] = ()
     manifest: str = ""
+    notify: str = ""
+    public_url: str = ""
     connections: int = 8
     settings: Settings = field(default_factory=Settings)
     bounds: Bounds = field(default_factory=Bounds)
@@ -66,5 +69,7 @@ class Config:
             raise ValidationError("an agent cannot be unreachable for less than no time")
         if self.settings.lease < SHORTEST_LEASE:
             raise ValidationError(f"a lease lasts {SHORTEST_LEASE} seconds at least")
+        if self.public_url and not self.notify:
+            raise ValidationError("`--public-url` is for the links of notices; name their file with `--notify`")
         if self.connections < FEWEST_CONNECTIONS:
             raise ValidationError(f"a server needs {FEWEST_CONNECTIONS} connections to its database at least")

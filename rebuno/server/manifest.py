@@ -1,22 +1,18 @@
 """A manifest: the agents of a server and their policies in one YAML file, its secrets from the environment."""
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic import ValidationError as Misfit
 
 from rebuno.errors import ValidationError
 from rebuno.kernel import Serving
+from rebuno.model.environment import filled
 from rebuno.policy import inline_bundle, read_source, read_yaml
 from rebuno.server.webhooks import AllowList
-
-_VARIABLE: Final = re.compile(r"\$\{([^}]*)\}")
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +65,9 @@ def read_manifest(path: str | Path, environment: Mapping[str, str] = os.environ)
     """
     data = read_yaml(read_source(path), "manifest", "write `agents:` and a list of agents").plain()
     try:
-        file = _File.model_validate(_filled(data, environment))
+        file = _File.model_validate(filled(data, environment, "manifest"))
     except Misfit as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
         wrong = "; ".join(f"`{'.'.join(map(str, one['loc']))}`: {one['msg'].lower()}" for one in found[:10])
         raise ValidationError(f"the manifest `{path}` does not fit: {wrong}") from None
     return Manifest(tuple(file.agents), Path(path).parent)
-
-
-def _filled(data: Any, environment: Mapping[str, str]) -> Any:
-    if isinstance(data, dict):
-        return {name: _filled(value, environment) for name, value in data.items()}
-    if isinstance(data, list):
-        return [_filled(value, environment) for value in data]
-    return _VARIABLE.sub(lambda found: _value(found[1], environment), data) if isinstance(data, str) else data
-
-
-def _value(name: str, environment: Mapping[str, str]) -> str:
-    if not _NAME.fullmatch(name):
-        raise ValidationError(f"the manifest's `${{{name}}}` names no variable; write it like `${{AGENT_SECRET}}`")
-    if name not in environment:
-        raise ValidationError(f"the manifest needs the variable `{name}`, which is not set")
-    return environment[name]

@@ -12,6 +12,7 @@ import uvicorn
 from starlette.routing import BaseRoute
 
 from rebuno.journal.opening import open_store
+from rebuno.notices import read_notices, telling
 from rebuno.policy import read_source, shadow_policies
 from rebuno.server.app import app, assemble
 from rebuno.server.config import Config
@@ -49,6 +50,7 @@ async def run(config: Config, started: Callable[[str], None], pages: Pages = _no
     manifest = read_manifest(config.manifest) if config.manifest else None
     layers = [read_source(path) for path in config.layers]
     shadows = shadow_policies(config.shadows)
+    notices = read_notices(config.notify, config.public_url) if config.notify else None
     with bound(config.host, config.port) as listening, exported() if config.traced else nullcontext() as provider:
         store = await open_store(
             config.db,
@@ -75,7 +77,9 @@ async def run(config: Config, started: Callable[[str], None], pages: Pages = _no
                 await manifest.apply(server.serving, allowed)
             with stopping(server.closing), _seldom_collecting():
                 tracer = provider.get_tracer("rebuno") if provider is not None else None
-                await serve(server, listening, grace=config.grace, started=started, tracer=tracer, pages=pages(server))
+                made = pages(server)
+                async with telling(store, notices) if notices is not None else nullcontext():
+                    await serve(server, listening, grace=config.grace, started=started, tracer=tracer, pages=made)
         finally:
             await store.close()
 

@@ -12,6 +12,8 @@ from rebuno_cli.serve import options
 @options.layers
 @options.shadows
 @options.manifest
+@options.notify
+@options.public_url
 @options.webhooks
 @options.max_attempts
 @options.unreachable_for
@@ -26,6 +28,8 @@ def dev(
     layer: tuple[str, ...],
     shadow: tuple[str, ...],
     config: str,
+    notify: str,
+    public_url: str,
     allow_webhook: tuple[str, ...],
     max_attempts: int,
     unreachable_for: str,
@@ -54,6 +58,8 @@ def dev(
         shadows=shadow,
         webhooks=allow_webhook,
         manifest=config,
+        notify=notify,
+        public_url=public_url,
         settings=Settings(
             max_attempts=max_attempts, unreachable_for=options.seconds("--unreachable-for", unreachable_for)
         ),

@@ -57,6 +57,22 @@ shadows = click.option(
     help="A bundle to try: what it says of each step is recorded, and decides nothing; may be given again.",
 )
 manifest = click.option("--config", default="", metavar="FILE", help="A manifest of agents and their policies.")
+notify = click.option(
+    "--notify",
+    default="",
+    metavar="FILE",
+    envvar="REBUNO_NOTIFY",
+    show_envvar=True,
+    help="Who is told of questions: a YAML file of targets.",
+)
+public_url = click.option(
+    "--public-url",
+    default="",
+    metavar="URL",
+    envvar="REBUNO_PUBLIC_URL",
+    show_envvar=True,
+    help="Where browsers find this server, for the links of notices.",
+)
 webhooks = click.option(
     "--allow-webhook",
     multiple=True,

@@ -13,6 +13,8 @@ from rebuno_cli.serve import options
 @options.layers
 @options.shadows
 @options.manifest
+@options.notify
+@options.public_url
 @click.option("--permissive", is_flag=True, help="Allow agents without a bundle what the layers allow.")
 @options.webhooks
 @options.max_attempts
@@ -50,6 +52,8 @@ def server(
     layer: tuple[str, ...],
     shadow: tuple[str, ...],
     config: str,
+    notify: str,
+    public_url: str,
     permissive: bool,
     allow_webhook: tuple[str, ...],
     max_attempts: int,
@@ -95,6 +99,8 @@ def server(
         shadows=shadow,
         webhooks=allow_webhook,
         manifest=config,
+        notify=notify,
+        public_url=public_url,
         connections=connections,
         settings=Settings(
             max_attempts=max_attempts,
