@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from enum import Enum
@@ -45,7 +45,7 @@ from rebuno.model.answer import Answer, CallKey, Submission
 from rebuno.policy import Policy, compile_policy, permissive_policy, read_source, shadow_policies
 from rebuno.sdk.binding import bind
 from rebuno.sdk.context import BODY_THREADS, ExecutionContext, current, current_step
-from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure
+from rebuno.sdk.ending import Completed, Failed, Waits, ending, log_failure, to_its_end
 from rebuno.sdk.transport import Transport
 from rebuno.types import Execution, UserTurn
 
@@ -157,7 +157,7 @@ class Kernel:
         new = begin_options(pin=pin, deadline=deadline, workdir=workdir)
         if on_divergence not in ("record", "block"):
             raise ValidationError(f"`on_divergence={on_divergence!r}` is neither `record` nor `block`")
-        return await _to_its_end(self._run(handler, input, new, id=id, name=name, block=on_divergence == "block"))
+        return await to_its_end(self._run(handler, input, new, id=id, name=name, block=on_divergence == "block"))
 
     async def _run(
         self,
@@ -275,7 +275,7 @@ class Kernel:
                 # Nothing happens to a task that is done.
                 task.cancel()
                 # INVARIANT: nothing of the attempt runs any more where its lease is let go.
-                await _to_its_end(_settled(task, context), once=False)
+                await to_its_end(_settled(task, context), once=False)
             if ours:
                 return await self._end(attempt, context, task)
             if not self._closing:
@@ -356,26 +356,6 @@ class Kernel:
 
 def _closed_under(ref: str) -> StoreError:
     return StoreError(f"the kernel was closed while it ran the execution `{ref}`; the same line again resumes it")
-
-
-async def _to_its_end(work: Coroutine[Any, Any, T], *, once: bool = True) -> T:
-    """Awaits work in a task of its own. Cancelled, however often, it waits until that has ended, and is cancelled only
-    then; the work itself is cancelled `once`, or not at all: what it does to let go is never cut short."""
-    task = asyncio.create_task(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            if cancelled is None and once:
-                task.cancel()
-            cancelled = cancelled or error
-    if cancelled is not None:
-        if not task.cancelled():
-            # Looked at, or asyncio would complain.
-            task.exception()
-        raise cancelled
-    return task.result()
 
 
 async def _settled(task: "asyncio.Task[Any]", context: ExecutionContext) -> None:
@@ -483,13 +463,9 @@ async def open(
 def _told_by(
     notify: "str | Path | Notices", public_url: str
 ) -> Callable[[ServedStore], AbstractAsyncContextManager[None]]:
-    """What tells the targets of a store's questions; imported here, as few kernels do."""
-    from rebuno.notices import Notices, read_notices, telling
+    from rebuno.notices import told_by
 
-    if not isinstance(notify, str | Path | Notices):
-        raise TypeError("`notify` is the path of a file of targets, or what `rebuno.notices.read_notices` made of one")
-    notices = notify if isinstance(notify, Notices) else read_notices(notify, public_url)
-    return lambda store: telling(store, notices)
+    return told_by(notify, public_url)
 
 
 def _spans(provider: Any) -> "ExecutionSpans":

@@ -55,11 +55,11 @@ Template = Annotated[str, AfterValidator(_template)]
 MailAddress = Annotated[str, AfterValidator(_header)]
 
 
-class _Part(BaseModel):
+class _FilePart(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
 
 
-class MailWay(_Part):
+class MailWay(_FilePart):
     """A mail server and who is written to."""
 
     host: str = Field(min_length=1)
@@ -77,7 +77,7 @@ class MailWay(_Part):
         return self
 
 
-class Target(_Part):
+class Target(_FilePart):
     """Who is told, in one of the ways `webhook`, `command`, `slack` and `mail`, and of which events. `timeout` is how
     long one try may take, `pause` how long the first pause after a failed one is, in seconds; with `args: false` the
     arguments of the call are left out."""
@@ -111,7 +111,7 @@ class Target(_Part):
         return stage.name.lower() in self.events
 
 
-class _NoticeFile(_Part):
+class _NoticeFile(_FilePart):
     public_url: Url | None = None
     targets: list[Target] = Field(min_length=1, max_length=50)
 
@@ -138,7 +138,9 @@ def read_notices(path: str | Path, public_url: str = "", environment: Mapping[st
         file = _NoticeFile.model_validate(filled(data, environment, "file of notices"))
     except Misfit as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
-        wrong = "; ".join(f"`{'.'.join(map(str, one['loc']))}`: {_told(one['msg'])}" for one in found[:10])
+        wrong = "; ".join(
+            f"`{'.'.join(map(str, one['loc']))}`: {one['msg'].removeprefix('Value error, ')}" for one in found[:10]
+        )
         raise ValidationError(f"the file of notices `{path}` does not fit: {wrong}") from None
     names = [target.name for target in file.targets]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -148,7 +150,3 @@ def read_notices(path: str | Path, public_url: str = "", environment: Mapping[st
     except ValueError as error:
         raise ValidationError(f"`--public-url`: {error}") from None
     return Notices(tuple(file.targets), base.rstrip("/"))
-
-
-def _told(message: str) -> str:
-    return message.removeprefix("Value error, ")

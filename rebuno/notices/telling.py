@@ -4,9 +4,10 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 import httpx2
@@ -15,7 +16,7 @@ from rebuno.errors import NotFoundError, RebunoError
 from rebuno.journal.notices import NoticeRow, NoticeStage
 from rebuno.journal.served import ServedStore
 from rebuno.kernel import Operator
-from rebuno.notices.config import Notices, Target
+from rebuno.notices.config import Notices, Target, read_notices
 from rebuno.notices.message import compose
 from rebuno.notices.ways import tell
 
@@ -38,7 +39,7 @@ async def telling(store: ServedStore, notices: Notices) -> AsyncIterator[None]:
     closing = asyncio.Event()
     # No proxy and no credentials of the environment, as with deliveries.
     async with httpx2.AsyncClient(timeout=None, follow_redirects=False, trust_env=False) as http:
-        told = [_Told(store, notices, target, http) for target in notices.targets]
+        told = [_TargetTeller(store, notices, target, http) for target in notices.targets]
         tasks = [asyncio.create_task(one.run(closing)) for one in told]
         try:
             yield
@@ -50,7 +51,17 @@ async def telling(store: ServedStore, notices: Notices) -> AsyncIterator[None]:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class _Told:
+def told_by(
+    notify: str | Path | Notices, public_url: str
+) -> Callable[[ServedStore], AbstractAsyncContextManager[None]]:
+    """What tells the targets of a file of a store's questions; raises as `read_notices`, and `TypeError`."""
+    if not isinstance(notify, str | Path | Notices):
+        raise TypeError("`notify` is the path of a file of targets, or what `rebuno.notices.read_notices` made of one")
+    notices = notify if isinstance(notify, Notices) else read_notices(notify, public_url)
+    return lambda store: telling(store, notices)
+
+
+class _TargetTeller:
     """One target. INVARIANT: only the process that leads it tells it, one notice at a time, and marks each before the
     next: a kill repeats one notice at most."""
 

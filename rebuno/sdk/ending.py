@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rebuno.errors import (
     LeaseSuperseded,
@@ -18,6 +19,8 @@ from rebuno.model import identity, raised
 from rebuno.sdk import refusals
 from rebuno.sdk.body_errors import recordable
 from rebuno.sdk.sealed_log import SealedLog, log_sealed
+
+T = TypeVar("T")
 
 logger: Final = logging.getLogger("rebuno.agent")
 
@@ -126,3 +129,23 @@ def _completed(value: Any) -> Completed:
         return Completed(identity.canonical(value, "output"))
     state = None if value.state is None else identity.canonical(value.state, "state")
     return Completed(identity.canonical(value.output, "output"), state)
+
+
+async def to_its_end(work: Coroutine[Any, Any, T], *, once: bool = True) -> T:
+    """Awaits work in a task of its own. Cancelled, however often, it waits until that has ended, and is cancelled only
+    then; the work itself is cancelled `once`, or not at all: what it does to let go is never cut short."""
+    task = asyncio.create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            if cancelled is None and once:
+                task.cancel()
+            cancelled = cancelled or error
+    if cancelled is not None:
+        if not task.cancelled():
+            # Looked at, or asyncio would complain.
+            task.exception()
+        raise cancelled
+    return task.result()

@@ -90,7 +90,7 @@ async def test_one_notice_of_a_question_waits_for_the_other(opener: Opener) -> N
 
 @in_loop
 async def test_what_a_target_has_seen_never_goes_back(opener: Opener) -> None:
-    """Whoever comes late with an older time changes nothing."""
+    """A process that comes late with an older time changes nothing."""
     async with opener() as store:
         assert await store.notices_seen("ops") is None
         await store.add_notices("ops", (), 20.0)

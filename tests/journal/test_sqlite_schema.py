@@ -15,7 +15,10 @@ from tests.journal.builders import batch, in_loop, started, written
 PACKAGE = Path(connection.__file__).parent
 WRITTEN = {
     name: query
-    for file in ("queries.sql", "served.sql", "facts.sql", "pots.sql", "resources.sql", "sealing.sql", "overview.sql")
+    for file in (
+        *("queries.sql", "served.sql", "facts.sql", "pots.sql", "resources.sql", "sealing.sql", "overview.sql"),
+        "notices.sql",
+    )
     for name, query in queries(connection.__package__, file).items()
 }
 # What both stores count in the same way names its statements beside them.

@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that stands for whoever is told; it checks signatures by itself."""
+"""A real HTTP server on loopback that stands for a target; it checks signatures by itself."""
 
 import hashlib
 import hmac

@@ -80,7 +80,7 @@ def test_a_killed_kernel_loses_no_notice(tmp_path: Path, receiver: Receiver) -> 
     running: list[subprocess.Popen[bytes]] = []
 
     def answer(number: int) -> int:
-        # The answer is written only after the kill: whoever asked cannot have noted it.
+        # The answer is written only after the kill: the process cannot have noted it.
         if number in kills:
             running[-1].kill()
             running[-1].wait()
