@@ -77,7 +77,7 @@ class MailWay(_FilePart):
         return self
 
 
-class Target(_FilePart):
+class NoticeTarget(_FilePart):
     """Who is told, in one of the ways `webhook`, `command`, `slack` and `mail`, and of which events. `timeout` is how
     long one try may take, `pause` how long the first pause after a failed one is, in seconds; with `args: false` the
     arguments of the call are left out."""
@@ -113,7 +113,7 @@ class Target(_FilePart):
 
 class _NoticeFile(_FilePart):
     public_url: Url | None = None
-    targets: list[Target] = Field(min_length=1, max_length=50)
+    targets: list[NoticeTarget] = Field(min_length=1, max_length=50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Notices:
     """Who is told of questions. `public_url` is where browsers find the server, without a slash at its end; empty:
     nothing is linked."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[NoticeTarget, ...]
     public_url: str = ""
 
 

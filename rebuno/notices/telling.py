@@ -16,7 +16,7 @@ from rebuno.errors import NotFoundError, RebunoError
 from rebuno.journal.notices import NoticeRow, NoticeStage
 from rebuno.journal.served import ServedStore
 from rebuno.kernel import Operator
-from rebuno.notices.config import Notices, Target, read_notices
+from rebuno.notices.config import Notices, NoticeTarget, read_notices
 from rebuno.notices.message import compose
 from rebuno.notices.ways import tell
 
@@ -65,7 +65,7 @@ class _TargetTeller:
     """One target. INVARIANT: only the process that leads it tells it, one notice at a time, and marks each before the
     next: a kill repeats one notice at most."""
 
-    def __init__(self, store: ServedStore, notices: Notices, target: Target, http: httpx2.AsyncClient) -> None:
+    def __init__(self, store: ServedStore, notices: Notices, target: NoticeTarget, http: httpx2.AsyncClient) -> None:
         self._store = store
         self._operator = Operator(store)
         self._base = notices.public_url

@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx2
 
 from rebuno.errors import NetworkError
-from rebuno.notices.config import MailWay, Target
+from rebuno.notices.config import MailWay, NoticeTarget
 from rebuno.notices.message import Notice
 from rebuno.sdk import signing
 
@@ -30,7 +30,7 @@ _TITLES: Final = {
 }
 
 
-async def tell(http: httpx2.AsyncClient, target: Target, notice: Notice) -> None:
+async def tell(http: httpx2.AsyncClient, target: NoticeTarget, notice: Notice) -> None:
     """Tells a target once, for as long as its `timeout` at most. What a message says never names the target's URL,
     which may hold a secret."""
     try:
