@@ -95,7 +95,7 @@ class NoticeTarget(_FilePart):
     pause: float = Field(default=1.0, gt=0, le=300)
 
     @model_validator(mode="after")
-    def _one_way(self) -> "Target":
+    def _one_way(self) -> "NoticeTarget":
         if sum(getattr(self, way) is not None for way in _WAYS) != 1:
             raise ValueError("a target has exactly one of `webhook`, `command`, `slack` and `mail`")
         if self.webhook is not None and len(self.secret) < 16:
