@@ -95,6 +95,8 @@ class Attempt:
         # The resources that it works on, by their keys.
         self.resources: dict[str, ResourceRow] = {}
         self.blocked = False
+        # While it is looked up whether a person must be asked about a step.
+        self.asking: asyncio.Future[None] | None = None
         # Whether a person is asked about whatever is new while recorded steps have not come again.
         self.block_diverged = False
         self.ended = False

@@ -7,7 +7,7 @@ from rebuno.kernel.core.divergence import OthersNeeded, guard, instead_of
 from rebuno.kernel.core.effects import Effects, Identified, Need, Routed
 from rebuno.kernel.core.grants import covering
 from rebuno.kernel.core.limit_outcome import ExceededLimit, outcome_of
-from rebuno.kernel.core.standing import StandingNeeded
+from rebuno.kernel.core.standing import AskedBefore, StandingNeeded
 from rebuno.model.answer import Answer, AnswerKind
 from rebuno.model.decision import INDETERMINATE_RETRY, NESTED_WAIT, UNKNOWN_OUTCOME, Decision, Verdict
 from rebuno.model.step import Idempotency
@@ -16,6 +16,8 @@ from rebuno.model.step import Idempotency
 def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision | Routed | Need:
     """What a policy's decision about a new step comes to. The answer itself where the step is not recorded now: what
     stands before it blocks it, or a limit keeps it out. A Need where the limits, or other branches, come first."""
+    if attempt.asking is not None and step.parent_id not in attempt.bodies:
+        return AskedBefore()
     if decision.verdict is not Verdict.DENY:
         once = step.idempotency is Idempotency.ONCE
         if once and not attempt.hosted and attempt.recorded.unknown_twin(step):
@@ -37,7 +39,9 @@ def stricter(attempt: Attempt, step: Identified, decision: Decision) -> Decision
         )
         decision, limited, turn.asks = weighed.decision, weighed.rate_limited, weighed.asks
         park = turn.park(attempt, step.step_id, limited)
-    if decision.verdict is Verdict.APPROVAL and step.standing is None and not decision.rule_id.startswith("__"):
+    # INVARIANT: where there is no such grant a question awaits nothing, so that no later step overtakes it.
+    may_stand = attempt.execution.agent_id in attempt.standing.granted and not decision.rule_id.startswith("__")
+    if decision.verdict is Verdict.APPROVAL and step.standing is None and may_stand:
         return StandingNeeded(step)
     asks = decision.verdict is Verdict.APPROVAL and limited is None and covering(attempt, step, decision) is None
     granted = decision.verdict is Verdict.APPROVAL and not asks

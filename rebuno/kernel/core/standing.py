@@ -1,5 +1,6 @@
 """Grants that outlive the execution whose question they answered: which of them lets a step start."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -90,15 +91,33 @@ class StandingNeeded(Need):
     async def meet(self, attempt: "Attempt") -> None:
         """Reads them, as they are now: one that was revoked lets nothing start any more."""
         store = attempt.store
-        self.step.standing = tuple(
-            await store.standing_grants(
-                agent_id=attempt.execution.agent_id,
-                kind=self.step.kind.value,
-                target=self.step.target,
-                now=store.now(),
+        # INVARIANT: what was submitted after a step that a person is asked about starts no body before the question.
+        looked_up = attempt.asking = asyncio.get_running_loop().create_future()
+        try:
+            self.step.standing = tuple(
+                await store.standing_grants(
+                    agent_id=attempt.execution.agent_id,
+                    kind=self.step.kind.value,
+                    target=self.step.target,
+                    now=store.now(),
+                )
             )
-        )
-        # What was decided before an await is decided again, so that it rests on the end of the log.
+            # What was decided before an await is decided again, so that it rests on the end of the log.
+            await attempt.current()
+        finally:
+            attempt.asking = None
+            looked_up.set_result(None)
+
+
+class AskedBefore(Need):
+    """It must be known first whether a person is asked about an earlier step."""
+
+    __slots__ = ()
+
+    async def meet(self, attempt: "Attempt") -> None:
+        """Waits until it is."""
+        while attempt.asking is not None:
+            await asyncio.wait([attempt.asking])
         await attempt.current()
 
 

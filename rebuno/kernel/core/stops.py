@@ -34,6 +34,8 @@ class StandingStops:
 
     stops: tuple[StopRow, ...] = ()
     restored: Restoration | None = None
+    # The agents that grants let start steps beyond the runs that they were given in.
+    granted: frozenset[str] = frozenset()
     due: float = float("-inf")
     # The reading that is under way, and when it began, on the same clock.
     reading: "asyncio.Task[bool] | None" = None
@@ -76,9 +78,11 @@ async def _read(store: Store, standing: StandingStops) -> bool:
     own, began = asyncio.current_task(), standing.began
     try:
         stops, restored = tuple(await store.stops()), await store.restored()
+        granted = frozenset(grant.agent_id for grant in await store.standing_grants(now=store.now()))
         if standing.reading is not own:
             return False
-        standing.stops, standing.restored, standing.due = stops, restored, began + FRESH
+        standing.stops, standing.restored, standing.granted = stops, restored, granted
+        standing.due = began + FRESH
         return True
     finally:
         if standing.reading is own:

@@ -14,7 +14,7 @@ from rebuno.journal.records import ApprovalRow, ApprovalWrite, ExecutionRow, Exe
 from rebuno.journal.standing import StandingGrantRow
 from rebuno.journal.store import Store
 from rebuno.kernel.core import events as new_event
-from rebuno.kernel.core import transact
+from rebuno.kernel.core import stops, transact
 from rebuno.kernel.core.ask import refuse
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.grants import GrantScope
@@ -157,6 +157,7 @@ async def resolve(
             await edits.take_back(store, execution, step, call)
     for grant in given:
         await store.add_standing_grant(grant)
+        stops.forget(store)
     return await store.approval(approval_id)
 
 
