@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rebuno.model.answer import Answer, Submission
 from rebuno.model.step import Idempotency
+from rebuno.sdk.resources import current_turn
 
 if TYPE_CHECKING:
     from rebuno.model.resource import StepResource
@@ -127,6 +128,9 @@ async def in_thread(function: Callable[[], Any], executor: Executor) -> Any:
         value = await asyncio.wrap_future(running)
     except asyncio.CancelledError:
         running.add_done_callback(_never_awaited)
+        turn = current_turn()
+        if turn is not None:
+            turn.left_behind(running)
         raise
     return await value if inspect.isawaitable(value) else value
 

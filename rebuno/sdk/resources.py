@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -125,6 +126,8 @@ class StepTurn:
     """One step's turn among those that run one at a time."""
 
     lock: asyncio.Lock
+    # The threads of cancelled steps that run all the same, of the whole run.
+    threads: set[Future[Any]]
     held: bool = field(default=False)
     # Whether a step has it, and lets go of it at its end.
     taken: bool = field(default=False)
@@ -160,6 +163,11 @@ class StepTurn:
         if take:
             await self.take()
 
+    def left_behind(self, thread: Future[Any]) -> None:
+        """A body was cancelled, and its thread runs on: it may change the resources until it ends."""
+        self.threads.add(thread)
+        thread.add_done_callback(self.threads.discard)
+
     def _needed(self) -> bool:
         # INVARIANT: no step has its turn while a body in it waits for a subagent. Another step may wait for the turn,
         # and the execution is given up only when all wait for subagents.
@@ -189,6 +197,7 @@ class HeldResources:
         # How many submissions wait for their turn.
         self.queued = 0
         self._lock = asyncio.Lock()
+        self.threads: set[Future[Any]] = set()
 
     def waits(self, kind: str, in_body: bool) -> bool:
         """Whether a submission waits for its turn: tools and local steps that are no part of another step do."""
@@ -196,7 +205,7 @@ class HeldResources:
 
     async def in_turn(self, submit: Callable[..., Awaitable[T]]) -> T:
         """What a submission comes to that is told its turn, once the steps before it have ended."""
-        turn = StepTurn(self._lock)
+        turn = StepTurn(self._lock, self.threads)
         self.queued += 1
         try:
             await turn.take()
@@ -253,6 +262,8 @@ class HeldResources:
         held = self._held.get(key)
         if held is None:
             raise LookupError("`resource` was not called in this run")
+        if self.threads:
+            raise RuntimeError("a step that was cancelled still runs in its thread")
         ref = await self._call(held.driver.checkpoint, held.handle)
         if not isinstance(ref, str):
             raise TypeError(f"a checkpoint's reference is text, not of type {type(ref).__name__}")

@@ -4,6 +4,8 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 import rebuno
 from rebuno.drivers import FolderDriver
 from rebuno.kernel import recording_lines
+from rebuno.sdk import context
 from rebuno.testing import recorded, replay
 from tests.embedded.resource_runs import drafting, ran
 from tests.embedded.support import ROOT, in_loop
@@ -256,6 +259,42 @@ async def test_a_driver_that_fails(tmp_path: Path) -> None:
             assert [event.payload["error"] for event in failed] == [why] * 3
         gone = await kernel.run(handler, "Gone", id="Gone")
         assert (gone.status, gone.failure_reason) == ("failed", "agent_error: CheckpointUnavailable: it is gone")
+
+
+def ended(threads: set[Any]) -> None:
+    """Returns once no thread runs any more."""
+    while threads:
+        time.sleep(0.001)
+
+
+@in_loop
+async def test_no_checkpoint_is_made_while_a_cancelled_step_still_runs(tmp_path: Path) -> None:
+    """A thread cannot be stopped: what it has written so far is no state of the log."""
+    began, goes_on = threading.Event(), threading.Event()
+
+    def write() -> None:
+        began.set()
+        goes_on.wait()
+
+    async def handler() -> None:
+        await rebuno.resource("files", driver=FolderDriver(tmp_path / "at"), checkpoints=rebuno.CheckpointPolicy())
+        cancelled = asyncio.create_task(rebuno.step("write", write, resources=["files"]))
+        await asyncio.to_thread(began.wait)
+        cancelled.cancel()
+        await asyncio.gather(cancelled, return_exceptions=True)
+        await rebuno.step("next", lambda: None, resources=["files"])
+        goes_on.set()
+        run = context.required("the test")
+        assert run.external is not None
+        await asyncio.to_thread(ended, run.external.threads)
+        await rebuno.step("last", lambda: None, resources=["files"])
+
+    async with opened(tmp_path) as kernel:
+        assert (await kernel.run(handler, id="run")).status == "completed"
+        failed = await events(kernel, "run", "resource.checkpoint_failed")
+        assert [event.payload["error"] for event in failed] == ["a step that was cancelled still runs in its thread"]
+        points = await kernel.operator.fork_points("run")
+        assert [one.generation for one in points.checkpoints] == [0, 3]
 
 
 @in_loop

@@ -16,7 +16,7 @@ async def settled() -> None:
 async def test_a_turn_is_taken_back_once() -> None:
     """By two bodies that come back at once; the step's end gives it to the next one."""
     lock = asyncio.Lock()
-    turn = StepTurn(lock)
+    turn = StepTurn(lock, set())
     await turn.take()
     turn.step_aside()
     turn.step_aside()
@@ -34,7 +34,7 @@ async def test_a_turn_is_taken_back_once() -> None:
 async def test_nobody_has_the_turn_of_a_step_that_waits() -> None:
     """Also where one of its bodies comes back before the other, or another goes while one waits for the turn."""
     lock = asyncio.Lock()
-    turn = StepTurn(lock)
+    turn = StepTurn(lock, set())
     await turn.take()
     turn.step_aside()
     turn.step_aside()
@@ -53,7 +53,7 @@ async def test_nobody_has_the_turn_of_a_step_that_waits() -> None:
 async def test_a_step_that_is_over_takes_no_turn() -> None:
     """A body that outlives it, because it was cancelled or left alone, keeps nobody waiting."""
     lock = asyncio.Lock()
-    turn = StepTurn(lock)
+    turn = StepTurn(lock, set())
     await turn.take()
     turn.step_aside()
     await lock.acquire()
