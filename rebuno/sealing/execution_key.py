@@ -2,7 +2,6 @@
 
 import hmac
 from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
 from typing import TYPE_CHECKING, Final
 
 from rebuno.errors import SealBroken
@@ -81,7 +80,8 @@ class ExecutionKey:
             raise self._broken(place)
         try:
             return self.decrypt(b64decode(sealed[len(SEALED) :], validate=True), place).decode()
-        except NotBase64:
+        except ValueError:
+            # No base64, or no ASCII at all.
             raise self._broken(place) from None
 
     def _about(self, place: str) -> bytes:

@@ -3,9 +3,11 @@
 import hmac
 import os
 import re
+import selectors
 import shlex
 import stat
 import subprocess
+import time
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Sequence
@@ -74,16 +76,7 @@ class KeyRing:
         if not words:
             raise KeyRingError("the command for the key ring is empty")
         named = f"the command `{words[0]}` for the key ring"
-        try:
-            done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=patience, check=False)
-        except subprocess.TimeoutExpired:
-            raise KeyRingError(f"{named} took longer than {patience:g} seconds") from None
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
-            raise KeyRingError(f"{named} cannot be run: {why}") from None
-        if done.returncode != 0:
-            raise KeyRingError(f"{named} ended with {done.returncode}")
-        return cls.parse(done.stdout, f"what {named} prints")
+        return cls.parse(_printed(words, named, patience), f"what {named} prints")
 
     @classmethod
     def parse(cls, text: bytes, named: str = "the key ring") -> Self:
@@ -134,12 +127,12 @@ class KeyRing:
             SealKeyMissing: the ring does not have the key that wraps it.
             SealBroken: it was changed, belongs to another execution, or the key of this name is another one.
         """
-        from cryptography.exceptions import InvalidTag
-
         ring_key = self.key(key_id, execution_id=execution_id)
         nonce, sealed = wrapped[:_NONCE], wrapped[_NONCE:]
+        unwrapping = cipher(derived(ring_key.secret, "wrap"))
+        from cryptography.exceptions import InvalidTag
+
         try:
-            unwrapping = cipher(derived(ring_key.secret, "wrap"))
             data_key = unwrapping.decrypt(nonce, sealed, _about(execution_id, key_id))
         except (InvalidTag, ValueError):
             raise SealBroken(
@@ -191,6 +184,44 @@ def _secret(text: Any) -> bytes:
     if len(secret) != KEY_BYTES:
         raise _NoRingError(f"a key is no base64 of {KEY_BYTES} bytes")
     return secret
+
+
+def _printed(words: list[str], named: str, patience: float) -> bytes:
+    """What a command prints, `_LARGEST` bytes at most; it is ended where it goes on."""
+    until = time.monotonic() + patience
+    try:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise KeyRingError(f"{named} cannot be run: {why}") from None
+    with process:
+        try:
+            printed = _read(process, named, until)
+            returned = process.wait(max(0.0, until - time.monotonic()))
+        except (TimeoutError, subprocess.TimeoutExpired):
+            raise KeyRingError(f"{named} took longer than {patience:g} seconds") from None
+        finally:
+            process.kill()
+    if returned != 0:
+        raise KeyRingError(f"{named} ended with {returned}")
+    return printed
+
+
+def _read(process: subprocess.Popen[bytes], named: str, until: float) -> bytes:
+    assert process.stdout is not None
+    printed = bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while True:
+            left = until - time.monotonic()
+            if left <= 0 or not selector.select(left):
+                raise TimeoutError
+            piece = os.read(process.stdout.fileno(), 1 << 16)
+            printed += piece
+            if len(printed) > _LARGEST:
+                raise KeyRingError(f"{named} prints more than {_LARGEST:,} bytes")
+            if not piece:
+                return bytes(printed)
 
 
 def read_private(path: Path) -> bytes:

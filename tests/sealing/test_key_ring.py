@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rebuno.errors import KeyRingError, SealBroken, SealKeyMissing
+from rebuno.errors import KeyRingError, RebunoError, SealBroken, SealKeyMissing
 from rebuno.sealing import KeyRing, files
 from rebuno.sealing.given import ring_of
 
@@ -101,6 +101,7 @@ def test_a_command_prints_a_ring(tmp_path: Path) -> None:
         ("no-such-program-of-ours", "cannot be run"),
         ([sys.executable, "-c", "import sys; print('SECRET'); sys.exit(3)"], "ended with 3"),
         ([sys.executable, "-c", "print('SECRET')"], "is no JSON"),
+        ([sys.executable, "-c", "while True: print('SECRET' * 9999)"], "prints more than"),
     ],
 )
 def test_a_command_that_prints_none_is_refused(command: Any, why: str) -> None:
@@ -137,7 +138,14 @@ def test_what_is_sealed_opens_at_its_place_only() -> None:
     for other, place in ((key, "output"), (found.new_key("e1"), "input"), (found.new_key("e2"), "input")):
         with pytest.raises(SealBroken):
             other.unseal(sealed, place)
-    for wrong in (sealed[:-2], "s1.", "s1.%%", "plain", sealed[:8] + ("A" if sealed[8] != "A" else "B") + sealed[9:]):
+    for wrong in (
+        sealed[:-2],
+        "s1.",
+        f"{sealed}é",
+        "s1.%%",
+        "plain",
+        sealed[:8] + ("A" if sealed[8] != "A" else "B") + sealed[9:],
+    ):
         with pytest.raises(SealBroken):
             key.unseal(wrong, "input")
 
@@ -175,3 +183,13 @@ def test_nothing_of_a_key_is_shown(tmp_path: Path) -> None:
     shown = f"{found!r} {found.key()!r} {found.new_key('e1')!r}"
     assert KEY not in shown
     assert repr(bytes(range(32)))[2:20] not in shown
+
+
+def test_a_ring_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also to open a key, which another process made."""
+    found = KeyRing.parse(ring())
+    wrapped = found.new_key("e1").wrapped
+    for name in [name for name in sys.modules if name.partition(".")[0] == "cryptography"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(RebunoError, match="encrypt"):
+        found.open_key("e1", "k1", wrapped)
