@@ -1,11 +1,14 @@
 """The wrapped data keys of executions, and how they are destroyed."""
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from rebuno.errors import StoreBusy
+from psycopg.errors import Diagnostic
+
+from rebuno.errors import StoreBusy, StoreError
 from rebuno.journal.data_keys import DataKeyRow, SealedText, data_key
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
@@ -101,8 +104,38 @@ def _purge(connection: PreparedConnection, name: str) -> None:
                 path=name,
             )
         time.sleep(_PAUSE)
-    connection.execute(SQL["rewrite-data-keys"])
+    _rewrite(connection, name)
     connection.execute(SQL["purged"], {"at": _first(connection, "server-time"), "until": before})
+
+
+def _rewrite(connection: PreparedConnection, name: str) -> None:
+    """Writes the table of data keys anew. What the server tells of it is the only proof that it did: a role that does
+    not own the table gets a warning, and what somebody may still see (a transaction of another role, a replica) is
+    copied."""
+    told: list[tuple[str, str]] = []
+
+    def listen(notice: Diagnostic) -> None:
+        told.append((notice.severity_nonlocalized or "", notice.message_detail or ""))
+
+    connection.add_notice_handler(listen)
+    try:
+        connection.execute(SQL["rewrite-data-keys"])
+    finally:
+        connection.remove_notice_handler(listen)
+    # Its first number counts the dead rows that had to be kept.
+    kept = [found[0] for severity, detail in told if severity == "INFO" and (found := re.search(r"\d+", detail))]
+    if not kept:
+        raise StoreError(
+            f"the data keys in the store `{name}` are destroyed, and this role may not write their table anew, so that"
+            " its files still hold them; erase again as the owner of `rebuno.data_keys`",
+            path=name,
+        )
+    if any(int(count) for count in kept):
+        raise StoreBusy(
+            f"the data keys in the store `{name}` are destroyed, and a transaction or a replica keeps their bytes; end"
+            " it, and erase again",
+            path=name,
+        )
 
 
 def _first(connection: PreparedConnection, query: str, **values: Any) -> Any:

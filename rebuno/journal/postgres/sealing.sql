@@ -35,8 +35,8 @@ WHERE forked_from = %(id)s OR spawned_execution_id = %(id)s OR (continues = %(id
 SELECT key_id, count(*), count(*) FILTER (WHERE erased_at > 0) FROM rebuno.data_keys GROUP BY key_id ORDER BY key_id
 
 -- name: rewrite-data-keys
--- Writes the table anew and gives its old files back.
-VACUUM (FULL) rebuno.data_keys
+-- Writes the table anew and gives its old files back; the server tells what it kept.
+VACUUM (FULL, VERBOSE) rebuno.data_keys
 
 -- name: server-time
 -- The server's time, in seconds since 1970.
