@@ -100,19 +100,16 @@ class Seal:
 
     def shown_text(self, stored: str, place: str) -> str:
         """What `text` took; a placeholder where it cannot be opened."""
-        if not stored.startswith(SEALED):
+        if stored in WORDS:
             return stored
+        if not stored.startswith(SEALED):
+            return StoredText("(broken)", stored, self.execution_id, self._unsealed(place))
         return self._shown(stored, stored, place, as_json=False)
 
     def shown_json(self, stored: str, place: str) -> str:
         """What `json` took; a placeholder, which is JSON, where it cannot be opened."""
         if not (stored.startswith(_QUOTED) and stored.endswith('"')):
-            why = SealBroken(
-                f"`{place}` of execution `{self.execution_id}` is not sealed, as all of it is; restore a copy",
-                execution_id=self.execution_id,
-                place=place,
-            )
-            return StoredText('{"broken":true}', stored, self.execution_id, why)
+            return StoredText('{"broken":true}', stored, self.execution_id, self._unsealed(place))
         return self._shown(stored, stored[1:-1], place, as_json=True)
 
     def shown_maybe(self, stored: str | None, place: str) -> str | None:
@@ -129,6 +126,13 @@ class Seal:
         why = why or SealErased(self.execution_id)
         shown = self._told(why)
         return StoredText(f"{{{shown}}}" if as_json else _in_words(shown), stored, self.execution_id, why)
+
+    def _unsealed(self, place: str) -> SealBroken:
+        return SealBroken(
+            f"`{place}` of execution `{self.execution_id}` is not sealed, as all of it is; restore a copy",
+            execution_id=self.execution_id,
+            place=place,
+        )
 
     def _told(self, why: StoreError) -> str:
         # The names of keys need no escapes.

@@ -13,6 +13,7 @@ from rebuno.journal.data_keys import ALL, SECRETS, DataKeyRow
 from rebuno.journal.records import ApprovalRow, Batch, Copied, EventRow, ExecutionRow, NewEvent, StepRow
 from rebuno.journal.resource_records import CheckpointRow, ResourceRow
 from rebuno.journal.sealed import pieces
+from rebuno.journal.sealed.lines import SealedLines
 from rebuno.journal.sealed.log import opened_event
 from rebuno.journal.sealed.rows import (
     opened_approval,
@@ -39,7 +40,7 @@ _MOST: Final = 10_000
 _FRESH: Final = 1.0
 
 
-class SealingStore:
+class SealingStore(SealedLines):
     """In front of `inner`: with `encrypt` every payload of a new execution is sealed; what is sealed is opened with the
     keys of the `ring`. Whatever is not mentioned here is the inner store's. Make one with `sealing`.
 

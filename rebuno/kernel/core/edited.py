@@ -14,11 +14,16 @@ _MARK: Final = "secret"
 
 
 def attach(steps: Iterable[StepRow], approvals: Mapping[str, ApprovalRow]) -> None:
-    """Adds to the rows of one execution's steps the arguments that the grants of their approvals say."""
+    """Adds to the rows of one execution's steps the arguments that the grants of their approvals say.
+    Raises `SealBroken` where these cannot be opened."""
     for step in steps:
         grant = approvals.get(step.approval_id) if step.approval_id else None
         # A grant that covers further steps is for these as they were submitted.
         if grant is not None and grant.edited and grant.step_id == step.step_id and grant.status == "granted":
+            # Few calls are changed.
+            from rebuno.journal.sealed.seal import check
+
+            check(grant.edited)
             step.ran_args, step.edited_seq, step.edited_at = grant.edited, grant.resolved_seq, grant.decided_at
 
 

@@ -57,15 +57,15 @@ async def sweep(store: Store, *, retention: float | None = None, release: bool =
     overdue = await work.each(lambda: store.executions_due(store.now(), limit=_BATCH), work.end_overdue)
     expired = await votes.expire_due(store)
     released = await work.release_dead() if release else 0
-    removed = 0
-    if retention is not None:
-        before = store.now() - retention
-        removed = await work.each(lambda: store.executions_ended(before, limit=_BATCH), work.bury)
     try:
         # What an erasure that was cut off has left in the files.
         await store.purge()
     except StoreError as error:
         logger.warning("erased data keys are still in the files of the store: %s", error)
+    removed = 0
+    if retention is not None:
+        before = store.now() - retention
+        removed = await work.each(lambda: store.executions_ended(before, limit=_BATCH), work.bury)
     return Swept(overdue, expired, released, removed, len(work.failed))
 
 
@@ -118,6 +118,10 @@ class _Sweep:
         return True
 
     async def bury(self, execution: ExecutionRow) -> bool:
+        key = await self.store.data_key(execution.id) if execution.seal else None
+        if key is not None and key.wrapped is None and not key.purged_at:
+            # INVARIANT: the row says that the files still hold the key, until they do no more.
+            return False
         return await self.store.bury(
             Tombstone(
                 execution.id,
