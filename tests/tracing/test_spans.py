@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -364,3 +365,16 @@ def test_an_error_has_a_short_name(reason: str) -> None:
     said = of_execution(failed)
     assert 0 < len(str(said.attributes["error.type"])) <= 128
     assert len(said.name) < 200
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("status", [StepStatus.SUCCEEDED, StepStatus.FAILED])
+def test_spans_of_what_is_sealed_hold_no_content(kind: Kind, status: StepStatus) -> None:
+    """Also where content is asked for: no argument, result, answer of a model, error or reason."""
+    sealed = replace(EXECUTION, seal="k1", status=ExecutionStatus.FAILED, failure_reason=f"{SECRET}: no")
+    text = identity.canonical({"model": SECRET, "id": SECRET, "type": SECRET, "reason": SECRET, "stop_reason": SECRET})
+    answer = identity.canonical({"status": 200, "headers": {"content-type": "application/json"}, "body": text})
+    step = row(kind=kind, status=status, args=text, result=answer, error=text, reason=SECRET)
+    assert SECRET in repr(of_step(step, EXECUTION, content=True)) or kind is Kind.LOCAL
+    assert SECRET not in repr(of_step(step, sealed, content=True))
+    assert SECRET not in repr(of_execution(sealed))
