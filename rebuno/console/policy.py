@@ -12,7 +12,16 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from rebuno.console.visit import ROOT, ConsolePage, Visit, see_other
-from rebuno.errors import BundleError, ConflictError, ForbiddenError, NotFoundError, StoreCorrupt, ValidationError
+from rebuno.errors import (
+    BundleError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    SealErased,
+    SealKeyMissing,
+    StoreCorrupt,
+    ValidationError,
+)
 from rebuno.journal.overview import RunFilter
 from rebuno.kernel import beside
 from rebuno.model import identity
@@ -197,7 +206,11 @@ async def _backtest(visit: Visit, agent: str, policy: Policy) -> dict[str, Any]:
         if line.head_seq > LONGEST:
             left_out += 1
             continue
-        steps = await visit.console.operator.judged(line.id)
+        try:
+            steps = await visit.console.operator.judged(line.id)
+        except (SealErased, SealKeyMissing):
+            left_out += 1
+            continue
         await beside(partial(backtest_against_record, tally, policy, steps), long=True)
         runs += 1
     return {"result": tally.result(), "runs": runs, "left_out": left_out}
@@ -214,7 +227,10 @@ async def trace(visit: Visit) -> Response:
     if step.execution_id != run.id:
         raise NotFoundError("this run has no such step")
     where = f"{run.id} {step.step_id[:12]}"
-    found = [one for one in await visit.console.operator.judged(run.id) if one.where == where]
+    try:
+        found = [one for one in await visit.console.operator.judged(run.id) if one.where == where]
+    except (SealErased, SealKeyMissing) as error:
+        return visit.page("_trace.html", traces=[], why=str(error))
     if not found or found[0].by_kernel:
         return visit.page("_trace.html", traces=[], why="The kernel itself decided this step, and no rule.")
     traces, faults = [], []

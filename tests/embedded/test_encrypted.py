@@ -20,6 +20,7 @@ from rebuno.kernel import Recording, read_recording, recording_lines
 from rebuno.policy import compile_text
 from rebuno.sealing import KeyRing, files
 from rebuno.testing import assert_replays
+from tests.cli.support import rebuno as rebuno_command
 from tests.embedded.support import in_loop
 
 ASKS = 'bundle b\ndefault allow\nrule ask { require approval for tool "act" }\n'
@@ -500,14 +501,16 @@ async def test_a_sweep_removes_nothing_whose_key_is_still_in_the_files(where: st
     """Else nobody would know any more that the files have to be written anew."""
     first = await finished(where, ring)
     store = await open_store(where, key_ring=ring)
-    wrapped = (await store.data_key(first.id)).wrapped  # type: ignore[union-attr]
+    key = await store.data_key(first.id)
+    assert key is not None
+    assert key.wrapped is not None
     assert await store.erase([first.id], "ana") == 1
     await store.close()
     async with rebuno.operate(where, key_ring=ring) as operator:
         assert (await operator.sweep(retention=0.0)).removed == 1
     if not where.startswith("postgresql"):
         for file in Path(where).parent.glob("store.db*"):
-            assert not file.is_file() or wrapped[:12] not in file.read_bytes()
+            assert not file.is_file() or key.wrapped[:12] not in file.read_bytes()
 
 
 @in_loop
@@ -562,3 +565,36 @@ async def test_the_console_reads_what_is_encrypted(where: str, ring: KeyRing) ->
         await store.close()
         assert "s1." not in told
         assert (SECRET in told, "long long" in told) == ((given is not None,) * 2)
+
+
+@in_loop
+async def test_no_placeholder_is_judged_by_another_policy(where: str, ring: KeyRing) -> None:
+    """A backtest without the key, or of what was erased, would tell of calls that nobody made."""
+    await finished(where, ring)
+    async with rebuno.operate(where) as operator:
+        with pytest.raises(SealKeyMissing):
+            await operator.judged("run")
+    async with rebuno.operate(where, key_ring=ring) as operator:
+        assert len(await operator.judged("run")) == 2
+        await operator.erase("run", by="ana")
+        with pytest.raises(SealErased):
+            await operator.judged("run")
+
+
+@in_loop
+async def test_a_backtest_leaves_out_what_was_erased(where: str, ring: KeyRing, tmp_path: Path) -> None:
+    """Of all executions; one that is named is an error."""
+    await finished(where, ring)
+    await finished(where, ring, id="other")
+    async with rebuno.operate(where, key_ring=ring) as operator:
+        await operator.erase("run", by="ana")
+    bundle = tmp_path / "b.rbp"
+    bundle.write_text("bundle b\ndefault allow\n")
+    env = {"REBUNO_KEY_RING": str(tmp_path / "ring")}
+    command = ("policy", "test", str(bundle), "--db", where)
+    whole = await asyncio.to_thread(rebuno_command, *command, "--since", "1d", env=env)
+    assert "of 1 execution:" in whole.out
+    assert "1 erased execution is left out" in whole.err
+    named = await asyncio.to_thread(rebuno_command, *command, "--execution", "run", env=env)
+    assert "erased" in named.err
+    assert named.code != 0

@@ -41,12 +41,13 @@ def each_execution(
     refs: Sequence[str], since: str, db: str | None, take: "Callable[[Operator, str], Awaitable[None]]"
 ) -> int:
     """The named executions, one after the other, or those that began within a duration; without both all of them.
-    Returns how many there were.
+    Erased ones are left out, unless they are named. Returns how many there were.
 
     Raises:
         ValidationError: both are given, the duration is none, or no store is named.
         NotFoundError, ConflictError, StoreError
     """
+    from rebuno.errors import SealErased
     from rebuno_cli.render.progress import progress
 
     if refs and since:
@@ -56,11 +57,19 @@ def each_execution(
     async def work(operator: "Operator") -> int:
         named = refs or await operator.began_since(began)
         with progress("judging executions", len(named)) as done:
+            erased = 0
             for ref in named:
-                await take(operator, ref)
+                try:
+                    await take(operator, ref)
+                except SealErased:
+                    if refs:
+                        raise
+                    erased += 1
                 if done:
                     done()
-        return len(named)
+        if erased:
+            click.echo(f"{erased:,} erased {'execution is' if erased == 1 else 'executions are'} left out", err=True)
+        return len(named) - erased
 
     return connection.ask(db, work)
 

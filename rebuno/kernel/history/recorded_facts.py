@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Collection, Iterable
 
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow
+from rebuno.journal.sealed.seal import check
 from rebuno.journal.store import Store
 from rebuno.kernel.core import facts, step_facts
 from rebuno.kernel.core.background import Background
@@ -18,8 +19,17 @@ _NOT_ENFORCED = "(not enforced)"
 
 
 async def judged(store: Store, execution: ExecutionRow) -> list[RecordedStep]:
-    """Every step of an execution; see `of_rows`. Raises a `StoreError` where the store does."""
+    """Every step of an execution; see `of_rows`.
+
+    Raises:
+        SealKeyMissing, SealErased, SealBroken: what was recorded cannot be opened here.
+        StoreError
+    """
     steps, approvals = await load(store, execution.id, ALL_STEP_FACTS)
+    # INVARIANT: no placeholder is judged in the place of what was recorded.
+    check(execution.input)
+    for step in steps.values():
+        check(step.args, step.result, step.error)
     return of_rows(execution, steps.values(), approvals.values(), await background(store, execution))
 
 
