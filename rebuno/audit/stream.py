@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rebuno.journal.chain import START
 from rebuno.journal.records import ExecutionRow
+from rebuno.journal.sealed.kept import raw
 from rebuno.journal.store import Store
 from rebuno.model.clock import from_rfc3339, rfc3339
 from rebuno.model.identity import canonical
@@ -28,11 +29,12 @@ class AuditStream:
     "signed_at", "before", "key", "signature"}`: how far the execution had come, and the first event that was written
     since its head before, so that none can be left out in front. `before` is the SHA-256 of the head line before it
     in this stream (empty in the first), so that no head can be left out; `signature` is over the canonical JSON of the
-    rest, in base64.
+    rest, in base64. Events of what is encrypted are told as they are stored.
     """
 
     def __init__(self, store: Store, key: "Ed25519PrivateKey | None" = None) -> None:
-        self._store = store
+        # The chain is over what is stored, and nothing that is encrypted leaves the store in the clear.
+        self._store = raw(store)
         self._key = key
         self._before = ""
         # How far each execution was written.
