@@ -1,5 +1,5 @@
-"""What else reads and removes what is encrypted: the console, audits, backtests, sweeps, and whoever writes into the store
-behind its back."""
+"""What else reads and removes what is encrypted: the console, audits, backtests, sweeps, and whoever writes into the
+store behind its back."""
 
 import asyncio
 import json
