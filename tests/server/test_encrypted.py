@@ -1,9 +1,17 @@
 """A server on an encrypted store: what it answers with its key, and without it."""
 
 import asyncio
+import json
 import time
 from pathlib import Path
 
+import pytest
+
+from rebuno.journal.opening import open_store
+from rebuno.kernel import Observer
+from rebuno.kernel.lifecycle.cancel import cancel
+from rebuno.kernel.lifecycle.erase import erase
+from rebuno.kernel.served.follow_up import FollowUp
 from rebuno.sealing import files
 from tests.server.support import agent, running, until
 
@@ -40,5 +48,33 @@ def test_a_server_without_the_key_says_so_and_another_goes_on(tmp_path: Path) ->
             assert (await server.get(f"/v0/executions/{id}"))["input"] == {"erased": True}
             gone = await server.http.post(f"/v0/executions/{id}/retry", json={})
             assert gone.status_code == 409
+
+    asyncio.run(whole())
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_subagent_that_was_erased_before_its_parent_was_told_holds_nobody_up(tmp_path: Path, ends: bool) -> None:
+    """A parent that runs on gets `indeterminate`, one that has ended nothing, and neither is looked at again."""
+    ring, db = files.create(tmp_path / "ring", now=time.time()), str(tmp_path / "store.db")
+
+    async def whole() -> None:
+        async with running(db, key_ring=ring, encrypt=True) as server, agent(server) as one, agent(server, "child"):
+            await server.post("/v0/executions", {"agent_id": "agent"}, status=201)
+            parent = await one.take()
+            step = (await one.submit(parent, "ask"))["step_id"]
+            spawned = {"agent_id": "child", "spawned_by": {"execution_id": parent, "step_id": step}}
+            child = (await server.post("/v0/executions", spawned, status=201))["id"]
+        store = await open_store(db, key_ring=ring)
+        # As where the process ended in the moment.
+        gone = [parent, child] if ends else [child]
+        for id in gone:
+            await cancel(store, id, reason="cancelled")
+        await erase(store, gone, by="ana")
+        await FollowUp(store, lambda: None, Observer()).sweep()
+        assert await store.children_ended() == []
+        if not ends:
+            settled = await store.step(step)
+            assert (settled.status.value, json.loads(settled.error or "")["reason"]) == ("failed", "indeterminate")
+        await store.close()
 
     asyncio.run(whole())

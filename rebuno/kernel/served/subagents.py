@@ -5,12 +5,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from rebuno.errors import ConflictError, LeaseSuperseded, NotFoundError, Stale, Terminated
+from rebuno.errors import ConflictError, LeaseSuperseded, NotFoundError, SealErased, Stale, Terminated
 from rebuno.journal.records import ExecutionRow, StepRow, StepWrite
 from rebuno.journal.served import ServedStore
 from rebuno.kernel.core import events as new_event
 from rebuno.kernel.core.effects import ExecutionChanges
 from rebuno.kernel.core.sealed import opened, plain
+from rebuno.kernel.core.settle import ERASED
 from rebuno.kernel.core.transact import PATIENCE, lease_of, transact, write
 from rebuno.kernel.lifecycle.cancel import cancel
 from rebuno.kernel.lifecycle.dispatch import resumed
@@ -34,16 +35,18 @@ async def tell_parent(store: ServedStore, child: ExecutionRow) -> ExecutionRow |
 
 
 async def _tell(store: ServedStore, child: ExecutionRow) -> ExecutionRow | None:
-    # What it came to goes to the parent in clear.
-    told = await (await opened(store, child)).execution(child.id) if child.seal else child
+    told = await _came_to(store, child)
 
     async def one_try(tried: int) -> ExecutionRow | None:
         parent = await store.execution(child.spawned_execution_id)
+        if parent.status.terminal:
+            # It may have been erased, too.
+            return None
         view = await opened(store, parent)
         step = await view.step(child.spawned_step_id)
         waits = parent.status is not ExecutionStatus.BLOCKED or await _waits(store, parent, besides=child)
         settles = step.status is StepStatus.EXECUTING
-        if parent.status.terminal or not (settles or not waits):
+        if not (settles or not waits):
             return None
         # INVARIANT: an attempt that writes all the time does not outrun what settles the step, which settles once; the
         # next look tells whether nothing else is waited for. Waking the parent alone rests on the newest event: of two
@@ -65,7 +68,19 @@ async def _tell(store: ServedStore, child: ExecutionRow) -> ExecutionRow | None:
     return await transact(one_try, retried=(Stale, LeaseSuperseded))
 
 
-def _settled(step: StepRow, child: ExecutionRow) -> StepRow:
+async def _came_to(store: ServedStore, child: ExecutionRow) -> ExecutionRow | None:
+    """The subagent with what it came to, which goes to the parent in clear; None where that was erased."""
+    if not child.seal:
+        return child
+    try:
+        return await (await opened(store, child)).execution(child.id)
+    except SealErased:
+        return None
+
+
+def _settled(step: StepRow, child: ExecutionRow | None) -> StepRow:
+    if child is None:
+        return replace(step, status=StepStatus.FAILED, error=ERASED)
     if child.status is ExecutionStatus.COMPLETED:
         return replace(step, status=StepStatus.SUCCEEDED, result=child.output)
     reason = "subagent_cancelled" if child.status is ExecutionStatus.CANCELLED else "subagent_failed"
