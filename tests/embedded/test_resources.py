@@ -191,7 +191,10 @@ async def test_steps_run_one_at_a_time(tmp_path: Path) -> None:
 async def test_a_step_that_is_cancelled_lets_the_next_one_begin(tmp_path: Path) -> None:
     """Also one that still waited for its turn; and one that fails."""
 
+    began = asyncio.Event()
+
     async def long() -> None:
+        began.set()
         await asyncio.sleep(3600)
 
     def fails() -> None:
@@ -202,7 +205,8 @@ async def test_a_step_that_is_cancelled_lets_the_next_one_begin(tmp_path: Path) 
         for promise in ("safe_to_retry", "at_most_once"):
             first = asyncio.create_task(rebuno.step("long", long, None, promise, ["files"]))
             second = asyncio.create_task(rebuno.step("long", long))
-            await asyncio.sleep(0.05)
+            await began.wait()
+            began.clear()
             second.cancel()
             first.cancel()
             await asyncio.gather(first, second, return_exceptions=True)
@@ -392,7 +396,10 @@ async def test_a_replay_opens_nothing(tmp_path: Path) -> None:
 async def test_a_cancelled_step_that_is_replayed_keeps_nobody_waiting(tmp_path: Path) -> None:
     """A step that was cancelled in the first run comes to no end in a later one, and the next begins all the same."""
 
+    began = asyncio.Event()
+
     async def long() -> None:
+        began.set()
         await asyncio.sleep(3600)
 
     @rebuno.tool("pay")
@@ -402,8 +409,10 @@ async def test_a_cancelled_step_that_is_replayed_keeps_nobody_waiting(tmp_path: 
     async def handler() -> str:
         await rebuno.resource("files", driver=FolderDriver(tmp_path / "at"))
         left = asyncio.create_task(rebuno.step("long", long, resources=["files"]))
-        await asyncio.sleep(0.05)
+        # It is submitted before the next one, and cancelled in its body.
+        await asyncio.sleep(0)
         if not ran:
+            await began.wait()
             left.cancel()
         ran.append("run")
         return str(await pay_later())

@@ -46,10 +46,12 @@ def test_a_session_works_on_in_one_folder(tmp_path: Path) -> None:
             first = await kernel.client.create("draft", ["a"], session="s")
             second = await kernel.client.create("draft", ["b"], session="s")
             assert (await kernel.ended(first.id)).output == [[]]
-            ended = await kernel.ended(second.id)
-            while ended.status == "pending":
-                ended = await kernel.ended(second.id)
-            assert ended.output == [["a"]]
+
+            async def over() -> bool:
+                return (await kernel.client.get(second.id)).status.terminal
+
+            await until(over)
+            assert (await kernel.client.get(second.id)).output == [["a"]]
 
     play(scenario)
 
