@@ -254,11 +254,13 @@ class Restored(Model):
 
 
 class StoreInfo(Model):
-    """A store as a whole: how many executions are in each state, what is stopped, and whether it was restored."""
+    """A store as a whole: how many executions are in each state, what is stopped, whether it was restored, and whether
+    what the calls of an execution repeat is stored once, in `pieces`."""
 
     executions: dict[str, int] = field(default_factory=dict)
     stops: list[Stop] = field(default_factory=list)
     restored: Restored | None = None
+    pieces: bool = True
 
 
 class Checkpoint(Model):

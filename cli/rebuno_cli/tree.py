@@ -85,6 +85,7 @@ _NOUNS: Final = {
             "info": "restored:info",
             "mark-restored": "restored:mark",
             "accept-restore": "restored:accept",
+            "finish-upgrade": "upgrade:finish",
         },
     ),
     "hook": (

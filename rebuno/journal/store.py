@@ -351,6 +351,14 @@ class Store(Protocol):
         """Accepts every restoration."""
         ...
 
+    async def pieces_in_use(self) -> bool:
+        """Whether long arguments are stored in pieces, which older kernels cannot read."""
+        ...
+
+    async def use_pieces(self) -> None:
+        """Stores long arguments in pieces from now on; a repetition changes nothing."""
+        ...
+
     async def close(self) -> None:
         """Writes the deferred changes and closes the store."""
         ...

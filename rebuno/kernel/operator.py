@@ -282,12 +282,14 @@ class Operator(ErasingOperator):
 
     async def info(self) -> StoreInfo:
         """What there is in the store as a whole."""
-        counts = await self._store.counts()
-        return StoreInfo(
-            executions={status: number for status, number in counts.executions if number},
-            stops=await self.stops(),
-            restored=await self.restored(),
-        )
+        counts = (await self._store.counts()).executions
+        found = {status: number for status, number in counts if number}
+        stops, restored, pieces = await self.stops(), await self.restored(), await self._store.pieces_in_use()
+        return StoreInfo(executions=found, stops=stops, restored=restored, pieces=pieces)
+
+    async def finish_upgrade(self) -> None:
+        """Says that no process of an older version uses the store; from now on it holds what they cannot read."""
+        await self._store.use_pieces()
 
     async def restored(self) -> Restored | None:
         """When the store was restored from a copy, and by whom; None where it was not, or somebody has accepted it."""

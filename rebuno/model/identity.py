@@ -27,6 +27,11 @@ _WHOLE: Final = frozenset({str, int, bool, type(None)})
 _SORTED: Final = orjson.OPT_SORT_KEYS
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _ESCAPED: Final = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_ESCAPED_BYTES: Final = [(c.encode(), e.encode()) for c, e in _ESCAPED.items() if c.isascii()]
+# Bytes, from which on it is faster to look at them than at characters.
+_AS_BYTES: Final = 4096
+_BACKSLASH: Final = ord("\\")
+_SHORT_ESCAPE: Final = re.compile(rb"\\[bf]")
 _encoder: Final = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 )
@@ -77,26 +82,38 @@ def _at_once(value: object) -> str | None:
 
 
 def _whole(value: Any, levels: int) -> bool:
-    """Whether `value` is made of exact built-in types only, and holds no reals, which orjson writes in another way."""
+    """Whether `value` is made of exact built-in types only, and holds no reals that orjson writes in another way."""
     kind = type(value)
     if kind is dict:
         items = value.values()
     elif kind is list or kind is tuple:
         items = value
     else:
-        return kind in _WHOLE
+        return kind in _WHOLE or (kind is float and _same_digits(value))
     if levels == 0:
         return False
     return _WHOLE.issuperset(map(type, items)) or all(_whole(item, levels - 1) for item in items)
+
+
+def _same_digits(value: float) -> bool:
+    # Between these, `repr` writes no exponent, and nor does orjson; both write the fewest digits that read as the same.
+    return 1e-4 <= abs(value) < 1e15
 
 
 def _fastest(value: object) -> str | None:
     """The text of whole values, or None where another writer must look: a key that is no text, an integer of more than
     64 bits, a lone surrogate."""
     try:
-        text = orjson.dumps(value, option=_SORTED).decode()
+        data = orjson.dumps(value, option=_SORTED)
     except TypeError:
         return None
+    if len(data) > _AS_BYTES:
+        # As bytes it is found out faster, and need not hold the interpreter for as long.
+        data = _escape_bytes(data)
+        text = data.decode()
+        separators = not data.isascii() and ("\u2028" in text or "\u2029" in text)
+        return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029") if separators else text
+    text = data.decode()
     if "\\" in text or "<" in text or ">" in text or "&" in text or not text.isascii():
         return _escape(text)
     return text
@@ -128,6 +145,27 @@ def _fast(value: object) -> str | None:
     except ValueError:
         return None
     return _escape(text)
+
+
+def _escape_bytes(data: bytes) -> bytes:
+    """`_escape` of what orjson has written, but for the separators of lines."""
+    if len(data) * 6 > MAX_BYTES and (size := len(data) + 5 * sum(map(data.count, (b"<", b">", b"&")))) > MAX_BYTES:
+        raise _TooLongError(size)
+    for character, escaped in _ESCAPED_BYTES:
+        if character in data:
+            data = data.replace(character, escaped)
+    if any(_escapes(data, found.start()) for found in _SHORT_ESCAPE.finditer(data)):
+        parts = data.split(b"\\\\")
+        data = b"\\\\".join([part.replace(b"\\b", b"\\u0008").replace(b"\\f", b"\\u000c") for part in parts])
+    return data
+
+
+def _escapes(data: bytes, at: int) -> bool:
+    """Whether the backslash there is no escaped one."""
+    before = at
+    while before and data[before - 1] == _BACKSLASH:
+        before -= 1
+    return (at - before) % 2 == 0
 
 
 def _escape(text: str) -> str:
@@ -215,6 +253,13 @@ def _check_characters(text: str, path: str) -> None:
 
 # ---------------------------------------------------------------- reading
 
+# Bytes that the fast reader takes: of less there is nothing to gain, and more would hold the interpreter for long.
+_FAST_FROM: Final = 1024
+_FAST_TO: Final = 1024 * 1024
+_CONTAINERS: Final = frozenset({dict, list})
+_ESCAPED_COLON: Final = re.compile(rb"\\u003[aA]")
+# Every integer beyond 64 bits is read as a real beyond this.
+_INTEGERS: Final = 9e18
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _STEP: Final = tuple(1 if byte in b"[{" else -1 if byte in b"]}" else 0 for byte in range(256))
@@ -229,15 +274,25 @@ def parse(text: str | bytes, most: int = MAX_BYTES, bounds: Bounds | None = None
             a lone surrogate.
     """
     try:
-        data, text = (text, text.decode()) if isinstance(text, bytes) else (text.encode(), text)
-    except UnicodeDecodeError as error:
-        raise ValidationError(f"not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}") from None
+        data = text if isinstance(text, bytes) else text.encode()
     except UnicodeEncodeError as error:
         raise ValidationError(f"a lone surrogate at offset {error.start}, which is no character") from None
+    if len(data) <= most:
+        if bounds is not None:
+            bounds.check(data)
+        if _FAST_FROM <= len(data) <= _FAST_TO and (read := _read_fast(data)) is not None:
+            return read[0]
+    try:
+        text = text.decode() if isinstance(text, bytes) else text
+    except UnicodeDecodeError as error:
+        raise ValidationError(f"not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}") from None
     if len(data) > most:
         raise ValidationError(f"{len(data):,} bytes of JSON, and at most {most:,} are taken")
-    if bounds is not None:
-        bounds.check(data)
+    return _read(text, data)
+
+
+def _read(text: str, data: bytes) -> Any:
+    """The value of a text that is `data` in UTF-8; raises as `parse`. Whatever else reads, reads what this does."""
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _depth(data) > MAX_DEPTH:
         raise ValidationError(f"JSON nested more than {MAX_DEPTH} levels deep")
     try:
@@ -251,6 +306,48 @@ def parse(text: str | bytes, most: int = MAX_BYTES, bounds: Bounds | None = None
         except NotJSON as error:
             raise ValidationError(str(error)) from None
     return value
+
+
+class _UnsureError(Exception):
+    """A value that the fast reader may have read differently."""
+
+
+def _read_fast(data: bytes) -> tuple[Any] | None:
+    """What `_read` gives, several times as fast; None where it must look, as at every text that it would refuse.
+
+    orjson is as strict but for repeated keys, of which it keeps the last, depth, and numbers beyond 64 bits, of which
+    it makes reals.
+    """
+    try:
+        value = orjson.loads(data)
+        colons = _colons(value, MAX_DEPTH)
+    except (ValueError, _UnsureError):
+        return None
+    # INVARIANT: each member that was read takes a colon, and so does each that was left out. What else has one stands
+    # in a text, and is counted there if no escape stands for it.
+    return (value,) if data.count(b":") == colons and not _ESCAPED_COLON.search(data) else None
+
+
+def _colons(value: Any, levels: int) -> int:
+    """How many colons a value takes as JSON: one for each member, and those in its texts. Raises `_UnsureError` where
+    it is nested deeper than so many levels, or a real may be written as an integer."""
+    kind, count = type(value), 0
+    if kind is dict:
+        count = len(value) + "".join(value).count(":")
+        items = value.values()
+    else:
+        items = value if kind is list else (value,)
+    if levels == 0 and kind in _CONTAINERS:
+        raise _UnsureError
+    for item in items:
+        kind = type(item)
+        if kind is str:
+            count += item.count(":")
+        elif kind in _CONTAINERS:
+            count += _colons(item, levels - 1)
+        elif kind is float and abs(item) >= _INTEGERS:
+            raise _UnsureError
+    return count
 
 
 def _check_texts(value: Any, path: str) -> None:
@@ -277,6 +374,15 @@ def reread(text: str) -> Any:
     try:
         if len(text) <= _SURE:
             return orjson.loads(text)
+        if _FAST_FROM <= len(text) <= _FAST_TO:
+            value = orjson.loads(text)
+            _colons(value, MAX_DEPTH)
+            return value
+    except _UnsureError:
+        pass
+    except ValueError:
+        return parse(text)
+    try:
         # INVARIANT: integers of thousands of digits are taken apart, or many of them hold the interpreter for long.
         value, end = (_PLAIN_DECODER if len(text) <= LARGE // 4 else _SPLITTING_DECODER).raw_decode(text)
     except ValueError:

@@ -460,3 +460,23 @@ async def test_a_plain_input_that_looks_sealed_stays_plain(where: str, ring: Key
                 ended = await kernel.run(echo, {"text": text}, id=f"{encrypt} {text}")
                 assert ended.output == text
                 assert (await kernel.operator.verify(ended.id)).fault == ""
+
+
+@in_loop
+async def test_long_arguments_stay_one_sealed_text(where: str, ring: KeyRing) -> None:
+    """What is sealed has nothing in common with other calls: it is stored whole, and comes back to the byte."""
+    texts = [f"{n}: " + SECRET * 2000 for n in (1, 2)]
+
+    async def long() -> list[Any]:
+        return [await rebuno.step("say", lambda q: len(q), {"q": text}) for text in texts]
+
+    async with rebuno.open(where, policy=rebuno.PERMISSIVE, encrypt=True, key_ring=ring) as kernel:
+        assert (await kernel.run(long, id="run")).output == [len(text) for text in texts]
+        assert (await kernel.operator.verify("run")).fault == ""
+    stored = await dumped(where)
+    assert SECRET not in stored
+    assert "/pieces" not in stored
+    store = await open_store(where, key_ring=ring)
+    (row,) = await store.named("run")
+    assert [json.loads(step.args) for step in await store.steps(row.id)] == [{"q": text} for text in texts]
+    await store.close()

@@ -10,7 +10,7 @@ from psycopg import sql
 from rebuno.errors import SchemaTooNew, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.migrate import migrations
 from rebuno.journal.opening import open_store
-from rebuno.journal.postgres import PostgresStore
+from rebuno.journal.postgres import PostgresStore, piece_rows
 from rebuno.journal.postgres.connection import connect, migrate, target
 from rebuno.journal.records import Copied
 from rebuno.journal.resource_records import ResourceChanges, ResourceRow, ResourceRows, ResourceWrite
@@ -98,9 +98,43 @@ def test_a_newer_schema_is_refused(postgres: str) -> None:
     assert (error.found, error.known) == (99, len(migrations("rebuno.journal.postgres")))
 
 
+def made_earlier(postgres: str) -> None:
+    """A store that an earlier version has made."""
+    to = target(postgres, 10.0, 2.0)
+    with connect(to) as connection:
+        migrate(connection, to, create=True, known=migrations("rebuno.journal.postgres")[:2])
+
+
+@pytest.mark.parametrize("made", ["by an earlier version", "by this one"])
+def test_an_earlier_version_is_refused_once_there_are_pieces(postgres: str, made: str) -> None:
+    """It cannot read them. A store that it has made has none until somebody says that the upgrade is finished."""
+    known = migrations("rebuno.journal.postgres")
+    assert "CREATE TABLE rebuno.pieces" in known[piece_rows.NEEDED - 1].sql
+    to = target(postgres, 10.0, 2.0)
+
+    async def body() -> None:
+        if made == "by an earlier version":
+            made_earlier(postgres)
+        store = await PostgresStore.open(postgres)
+        if made == "by an earlier version":
+            assert not await store.pieces_in_use()
+            with connect(to) as connection:
+                migrate(connection, to, create=False, known=known[: piece_rows.NEEDED - 1])
+            await store.use_pieces()
+        assert await store.pieces_in_use()
+        await store.close()
+        await opened_once(postgres)
+
+    asyncio.run(body())
+    with connect(to) as connection, pytest.raises(SchemaTooNew) as caught:
+        migrate(connection, to, create=False, known=known[: piece_rows.NEEDED - 1])
+    assert caught.value.found == piece_rows.NEEDED
+
+
 def test_an_earlier_version_starts_beside_a_newer_one(postgres: str) -> None:
     """Migrations only add since the second, so one that knows less is not refused; nor is this one, on a store that has
     what it does not know."""
+    made_earlier(postgres)
     asyncio.run(opened_once(postgres))
     known = migrations("rebuno.journal.postgres")
     to = target(postgres, 10.0, 2.0)
@@ -113,6 +147,7 @@ def test_an_earlier_version_starts_beside_a_newer_one(postgres: str) -> None:
 @pytest.mark.parametrize("write", ["a stop", "a restoration"])
 def test_an_earlier_version_is_refused_where_it_would_disobey(postgres: str, write: str) -> None:
     """It knows no stops, and asks nobody in a copy; this version goes on."""
+    made_earlier(postgres)
 
     async def body() -> None:
         store = await PostgresStore.open(postgres)
@@ -136,6 +171,7 @@ def test_an_earlier_version_is_refused_where_it_would_disobey(postgres: str, wri
 @pytest.mark.parametrize("written_by", ["create", "a batch"])
 def test_an_earlier_version_is_refused_once_there_are_resources(postgres: str, written_by: str) -> None:
     """It would begin steps that change one, and leave its checkpoints as if they still held."""
+    made_earlier(postgres)
     row = ResourceRow("e1", "box", "test", "null", False, 1, True, 1)
 
     async def body() -> None:

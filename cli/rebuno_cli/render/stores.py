@@ -42,3 +42,14 @@ def info(told: StoreInfo) -> Iterator[RenderableType]:
     for stop in told.stops:
         yield Text(f"stopped: {whom(stop)}, by {escape(stop.created_by, 60)}", "yellow")
     yield Text(restored(told.restored), "yellow" if told.restored else "")
+    yield Text(pieces(told.pieces))
+
+
+def pieces(used: bool) -> str:
+    """How long arguments are stored."""
+    if used:
+        return "what the calls of an execution repeat is stored once"
+    return (
+        "each call is stored whole, since a process of an older version may use the store;"
+        " once none does: `rebuno store finish-upgrade`"
+    )

@@ -9,22 +9,25 @@ import psycopg
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreBusy, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, Head, Written, chained
 from rebuno.journal.data_keys import DataKeyRow
+from rebuno.journal.pieces import are_long
 from rebuno.journal.postgres.failures import UNFIT, lost, settled
 from rebuno.journal.postgres.group import (
     ChangeGroup,
     approval_objects,
     dispatch_object,
     event_objects,
+    piece_objects,
     sealed_objects,
     step_objects,
 )
+from rebuno.journal.postgres.piece_rows import KnownRows
 from rebuno.journal.postgres.pipeline import PreparedConnection, pipelined
 from rebuno.journal.postgres.sql import SQL, Given, Prepared
 from rebuno.journal.postgres.texts import asked, hexed, packed
 from rebuno.journal.pots import declared
 from rebuno.journal.records import Copied, ExecutionRow, Lease
 from rebuno.journal.resource_rows import checkpoint_object, resource_object
-from rebuno.journal.rows import copied_approval_values, copied_step_values, holder_values
+from rebuno.journal.rows import Row, copied_approval_values, copied_step_values, holder_values
 from rebuno.model.clock import Clock, rfc3339
 from rebuno.model.execution import ExecutionStatus
 
@@ -51,6 +54,7 @@ class PostgresChanges:
         self._clock = clock
         self._name = name
         self._heads: dict[str, Head] = {}
+        self._pieces = KnownRows()
 
     def now(self) -> float:
         """The time of a write, to the microsecond, as events tell it."""
@@ -62,12 +66,23 @@ class PostgresChanges:
             self._heads.clear()
         self._heads[execution_id] = head
 
+    def wrote(self, group: ChangeGroup, moved: Head) -> None:
+        """A group's statement was carried out, and led to this head."""
+        self.offer(group.execution_id, moved)
+        self._pieces.wrote(group.execution_id, group.laying, group.built_on, moved)
+        group.written(moved)
+
     def offered(self, group: ChangeGroup) -> tuple[Prepared, Given, Head] | None:
         """The statement for a group, what it is given and the head that it leads to, after the head that is known here;
         None where none is known, or the group does not fit to it or in a statement."""
         head = self._heads.pop(group.execution_id, None)
         if head is None or group.base not in (None, head.seq):
             return None
+        group.laying = None
+        if group.long and not self._pieces.unused:
+            group.laying = self._pieces.at(group.execution_id, head)
+            if group.laying is None:
+                return None
         try:
             return group.statement(head)
         except UNFIT:
@@ -95,8 +110,7 @@ class PostgresChanges:
                 raise answer
             group.sent.pop()
             if answer is True:
-                self.offer(group.execution_id, moved)
-                group.written(moved)
+                self.wrote(group, moved)
 
     def write(self, connection: PreparedConnection, group: ChangeGroup) -> None:
         """Writes a group, whole or not at all. To be called again after a lost connection: it then looks first whether
@@ -115,8 +129,7 @@ class PostgresChanges:
                 raise Stale(f"execution `{group.execution_id}` is at event {head.seq}, not at {group.base}")
             moved = self._move(connection, group, head)
             if moved is not None:
-                self.offer(group.execution_id, moved)
-                group.written(moved)
+                self.wrote(group, moved)
                 return
         raise StoreBusy(f"others write to execution `{group.execution_id}` without a pause; try again", path=self._name)
 
@@ -164,13 +177,18 @@ class PostgresChanges:
             "seal": execution.seal,
             "ended_at": at if execution.status.terminal else 0.0,
         }
+        steps: list[Row] = [copied_step_values(step) for step in copied.steps]
+        laying = self._pieces.read(connection, execution.id) if are_long(steps) else None
+        if laying is not None:
+            steps = laying.lay_all(steps)
         change = {
             "execution": row,
             "input": execution.input,
             "output": execution.output,
             "state": execution.state,
             "events": event_objects(rows),
-            "steps": step_objects([copied_step_values(step) for step in copied.steps]),
+            "steps": step_objects(steps),
+            "pieces": piece_objects(execution.id, laying.added) if laying is not None else None,
             "approvals": approval_objects([copied_approval_values(question) for question in copied.approvals]),
             "dispatch": dispatch_object(copied.dispatch) if copied.dispatch is not None else None,
             "places": [asdict(place) for place in copied.places],
@@ -196,6 +214,7 @@ class PostgresChanges:
         added = connection.execute(SQL["create"], {"change": packed(change)}).fetchone()
         if added is not None and added[0]:
             self.offer(execution.id, head)
+            self._pieces.wrote(execution.id, laying, None, head)
             return True
         return again and self._created(connection, execution.id, head, execution.created_at or at)
 
@@ -213,6 +232,7 @@ class PostgresChanges:
 
     def _move(self, connection: PreparedConnection, group: ChangeGroup, head: Head) -> Head | None:
         """The new head, or None where the row is not what `head` and the lease say."""
+        group.laying = self._pieces.read(connection, group.execution_id) if group.long else None
         statement, given, moved = group.statement(head, fresh=False)
         group.sent.append(moved)
         (answer,) = pipelined(connection, [(statement, given)])

@@ -12,6 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from rebuno.errors import SchemaTooNew, StoreError, StoreReadOnly, StoreUnreachable
 from rebuno.journal.migrate import Migration, migrations
+from rebuno.journal.postgres import piece_rows
 from rebuno.journal.postgres.failures import conflict, lost, typed, unreachable
 from rebuno.journal.postgres.pipeline import PreparedConnection
 from rebuno.journal.postgres.sql import SQL
@@ -201,6 +202,9 @@ def _migrate(connection: PreparedConnection, to: Target, known: Sequence[Migrati
                 connection.execute(migration.sql)
                 note = "schema-applied" if migration.number <= _ONLY_ADDED_SINCE else "schema-added-to"
                 connection.execute(SQL[note], {"number": migration.number})
+            if not found.applied and len(known) >= piece_rows.NEEDED:
+                # No earlier version has it open.
+                piece_rows.use(connection)
     finally:
         connection.bound = bound
 

@@ -6,7 +6,7 @@ WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         execution json, input text, output text, state text, events json, steps json, approvals json, dispatch json,
         places json, turns json, root json, pots json, takes json, resources json, checkpoints json, data_key json,
-        sealed json
+        sealed json, pieces json
     )
 ), added AS (
     INSERT INTO rebuno.executions
@@ -30,6 +30,9 @@ WITH given AS (
 ), told AS (
     INSERT INTO rebuno.events
     SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.events, g.events) AS x
+), pieced AS (
+    INSERT INTO rebuno.pieces
+    SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.pieces, g.pieces) AS x
 ), stepped AS (
     INSERT INTO rebuno.steps
     SELECT x.* FROM added, given AS g, json_populate_recordset(NULL::rebuno.steps, g.steps) AS x

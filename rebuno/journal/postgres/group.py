@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from rebuno.journal.chain import Head, Written, chained
 from rebuno.journal.data_keys import SealedText
+from rebuno.journal.pieces import Laying, Piece, is_long
 from rebuno.journal.postgres import single_statement
 from rebuno.journal.postgres.sql import Given, Prepared, prepared
 from rebuno.journal.postgres.texts import hexed, packed
@@ -54,6 +55,9 @@ class ChangeGroup:
     sent: list[Head] = field(init=False, default_factory=list)
     numbers: list[int] | None = field(init=False, default=None)
     failure: Exception | None = field(init=False, default=None)
+    # What becomes of long arguments (None: they are written as they are), and the head that the last statement was for.
+    laying: Laying | None = field(init=False, default=None)
+    built_on: Head | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.base = _base(self.changes)
@@ -65,6 +69,15 @@ class ChangeGroup:
     @property
     def first(self) -> Batch:
         return self.changes[0].batch
+
+    @property
+    def long(self) -> bool:
+        """Whether a new step has long arguments."""
+        return any(
+            write.decided is not None and is_long(write.step.args)
+            for change in self.changes
+            for write in change.batch.steps
+        )
 
     @property
     def row(self) -> ExecutionWrite | None:
@@ -88,7 +101,10 @@ class ChangeGroup:
         sealed = [text for change in self.changes for text in change.batch.sealed]
         steps_alone = self.row is None and not asked and not sealed and not _alone(last)
         steps = [step_values(write, head.seq + 1, at) for write in writes]
-        if fresh and steps_alone:
+        self.built_on = head
+        if self.laying is not None:
+            steps = self.laying.lay_all(steps)
+        elif fresh and steps_alone:
             new = [write.decided is not None for write in writes]
             single = single_statement.given(id, head, moved, at, lease, events, list(zip(new, steps, strict=True)))
             if single is not None:
@@ -105,6 +121,8 @@ class ChangeGroup:
             "events": event_objects(events),
             "steps": step_objects(steps),
         }
+        if self.laying is not None:
+            value["pieces"] = piece_objects(id, self.laying.added)
         if steps_alone:
             return _WRITE_STEPS, [packed(value).encode()], moved
         value["approvals"] = approval_objects([approval_values(one, head.seq + 1, at) for one in asked])
@@ -180,6 +198,13 @@ def event_objects(rows: Sequence[tuple[str, int, str, str, str, bytes]]) -> list
 def step_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Rows of steps as the server takes them."""
     return [dict(zip(single_statement.STEP, row, strict=True)) for row in rows]
+
+
+def piece_objects(execution_id: str, pieces: Sequence[Piece]) -> list[dict[str, Any]]:
+    """Pieces of an execution's long arguments as the server takes them."""
+    if not pieces:
+        return []
+    return [{"execution_id": execution_id, "number": pieces[-1][0], "texts": [text for _, text in pieces]}]
 
 
 def approval_objects(rows: Sequence[Row]) -> list[dict[str, Any]]:

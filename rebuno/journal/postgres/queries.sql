@@ -77,7 +77,8 @@ WITH given AS (
         head_seq bigint, head_hash bytea, at double precision, events json, steps json, approvals json,
         status text, failure_reason text, ended boolean, output text,
         attempt bigint, owner text, host text, pid bigint, lease_until double precision,
-        dispatch json, continues text, state text, turns json, resources json, checkpoints json, sealed json
+        dispatch json, continues text, state text, turns json, resources json, checkpoints json, sealed json,
+        pieces json
     )
 ), moved AS (
     UPDATE rebuno.executions AS e
@@ -95,7 +96,7 @@ WITH given AS (
     WHERE e.id = g.id AND e.head_seq = g.base_seq AND e.head_hash = g.base_hash AND e.ended_at = 0
       AND (g.lease_attempt IS NULL OR (e.attempt = g.lease_attempt AND e.owner = g.lease_owner))
     RETURNING g.id, g.output, g.events, g.steps, g.approvals, g.status, g.dispatch, g.state, g.turns, g.resources,
-              g.checkpoints, g.sealed
+              g.checkpoints, g.sealed, g.pieces
 ), hidden AS (
     INSERT INTO rebuno.sealed_texts
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.sealed_texts, moved.sealed) AS x
@@ -117,6 +118,9 @@ WITH given AS (
 ), over AS (
     DELETE FROM rebuno.dispatches AS d USING moved
     WHERE d.execution_id = moved.id AND moved.status IN ('blocked', 'completed', 'failed', 'cancelled')
+), pieced AS (
+    INSERT INTO rebuno.pieces
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.pieces, moved.pieces) AS x
 ), stepped AS (
     INSERT INTO rebuno.steps AS s
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.steps, moved.steps) AS x
@@ -196,7 +200,7 @@ FROM moved
 WITH given AS (
     SELECT * FROM json_to_record(%(change)s::json) AS given (
         id text, base_seq bigint, base_hash bytea, lease_attempt bigint, lease_owner text,
-        head_seq bigint, head_hash bytea, at double precision, events json, steps json
+        head_seq bigint, head_hash bytea, at double precision, events json, steps json, pieces json
     )
 ), moved AS (
     UPDATE rebuno.executions AS e
@@ -204,10 +208,13 @@ WITH given AS (
     FROM given AS g
     WHERE e.id = g.id AND e.head_seq = g.base_seq AND e.head_hash = g.base_hash AND e.ended_at = 0
       AND (g.lease_attempt IS NULL OR (e.attempt = g.lease_attempt AND e.owner = g.lease_owner))
-    RETURNING g.events, g.steps
+    RETURNING g.events, g.steps, g.pieces
 ), told AS (
     INSERT INTO rebuno.events
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.events, moved.events) AS x
+), pieced AS (
+    INSERT INTO rebuno.pieces
+    SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.pieces, moved.pieces) AS x
 ), stepped AS (
     INSERT INTO rebuno.steps AS s
     SELECT x.* FROM moved, json_populate_recordset(NULL::rebuno.steps, moved.steps) AS x

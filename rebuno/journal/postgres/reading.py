@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from rebuno.errors import NotFoundError
 from rebuno.journal import resource_rows, rows, success_page
 from rebuno.journal.chain import Head
+from rebuno.journal.pieces import PIECES
+from rebuno.journal.postgres import piece_rows
 from rebuno.journal.postgres.changes import PostgresChanges
 from rebuno.journal.postgres.failures import UNFIT, damaged
 from rebuno.journal.postgres.pipeline import PreparedConnection
@@ -24,6 +26,8 @@ from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
 
 T = TypeVar("T")
+# What gives rows of steps.
+_STEPS: Final = frozenset({"step", "steps"})
 Value = str | float | bytes | list[int] | None
 
 
@@ -197,6 +201,10 @@ class PostgresReading:
         values = {"agent_id": agent_id, "kind": kind, "target": target, "now": now}
         return await self._rows(standing_grant, "standing-grants", **values)
 
+    async def pieces_in_use(self) -> bool:
+        """Whether long arguments are stored in pieces."""
+        return bool(await self._rows(tuple, "has-feature", name=PIECES))
+
     async def stops(self, *, lifted: bool = False) -> list[StopRow]:
         """The standing denials, oldest first; with `lifted` those that were ended too."""
         return await self._rows(stop, "stops", "", lifted=lifted)
@@ -216,8 +224,11 @@ class PostgresReading:
     def _read(
         self, connection: PreparedConnection, record: Callable[[rows.Row], T], query: str, values: dict[str, Any]
     ) -> list[T]:
-        found = connection.execute(SQL[query], asked(values)).fetchall()
         try:
+            if query in _STEPS:
+                found = piece_rows.whole(connection, query, asked(values))
+            else:
+                found = connection.execute(SQL[query], asked(values)).fetchall()
             return [record(row_told(row)) for row in found]
         except UNFIT as error:
             raise damaged(error, self.name) from error

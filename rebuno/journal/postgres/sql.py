@@ -7,7 +7,8 @@ from typing import Final
 from rebuno.journal.migrate import queries
 
 _FILES: Final = (
-    *("queries.sql", "steps.sql", "create.sql", "served.sql", "facts.sql", "pots.sql", "resources.sql", "notices.sql"),
+    *("queries.sql", "steps.sql", "create.sql", "served.sql", "facts.sql", "pots.sql", "pieces.sql", "resources.sql"),
+    "notices.sql",
     "sealing.sql",
     "overview.sql",
 )

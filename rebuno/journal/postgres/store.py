@@ -13,7 +13,7 @@ from rebuno.errors import StoreError, StoreUnreachable
 from rebuno.journal.chain import written
 from rebuno.journal.lease import Leases
 from rebuno.journal.liveness import Owner, own_folder
-from rebuno.journal.postgres import upkeep
+from rebuno.journal.postgres import piece_rows, upkeep
 from rebuno.journal.postgres.changes import PostgresChanges
 from rebuno.journal.postgres.claims import Claims
 from rebuno.journal.postgres.connection import SILENCE, connect, migrate, target
@@ -197,6 +197,10 @@ class PostgresStore(PostgresServed, PostgresSealing, PostgresNotices):
     async def accept_restored(self, by: str) -> None:
         """Accepts every restoration."""
         await self._ask(partial(upkeep.accept_restored, at=self.now(), by=by), "")
+
+    async def use_pieces(self) -> None:
+        """Stores long arguments in pieces from now on, in every replica within a minute; a second time is no change."""
+        await self._ask(piece_rows.use, "")
 
     async def spend(
         self, step_id: str, spends: Sequence[Spend | Take], instead: Sequence[Spend | Take] = ()

@@ -354,8 +354,7 @@ class Workers:
             if answer is not None:
                 group.sent.pop()
             if answer is True:
-                self._changes.offer(group.execution_id, outcome.moved)
-                group.written(outcome.moved)
+                self._changes.wrote(group, outcome.moved)
                 written.append(group)
             elif isinstance(answer, psycopg.Error) and not (conflict(answer) or settled(answer) or known(answer)):
                 group.failure = typed(answer, self._name)

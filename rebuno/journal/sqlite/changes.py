@@ -8,6 +8,7 @@ import apsw
 
 from rebuno.errors import LeaseSuperseded, NotFoundError, Stale, StoreCorrupt, Terminated
 from rebuno.journal.chain import START, Head, Written, chained
+from rebuno.journal.pieces import ARGS, LONG, PIECES
 from rebuno.journal.pots import declared
 from rebuno.journal.records import Batch, Copied, ExecutionRow, ExecutionWrite, Lease
 from rebuno.journal.resource_rows import change_objects, checkpoint_object, resource_object
@@ -22,6 +23,7 @@ from rebuno.journal.rows import (
     step_values,
     turn_values,
 )
+from rebuno.journal.sqlite.piece_rows import PieceRows
 from rebuno.journal.sqlite.sql import SQL
 from rebuno.journal.standing import StandingGrantRow, standing_values
 from rebuno.journal.stops import StopRow
@@ -47,6 +49,7 @@ class SQLiteChanges:
         self._clock = clock
         self._heads: dict[str, Head] = {}
         self._moved: dict[str, Head] = {}
+        self._pieces = PieceRows(connection)
         # The time of the group, as a number and as text.
         self._stamp: tuple[float, str] | None = None
 
@@ -63,6 +66,11 @@ class SQLiteChanges:
         self._stamp = None
         self._heads.clear()
         self._moved.clear()
+        self._pieces.forget()
+
+    def undone(self) -> None:
+        """After one change of a group was taken back: heads are those of the others."""
+        self._pieces.forget()
 
     def _now(self) -> tuple[float, str]:
         if self._stamp is None:
@@ -78,8 +86,7 @@ class SQLiteChanges:
             return False
         self._execute(SQL["add-contents"], (execution.input, execution.output, execution.state))
         self._connection.executemany(_ADD_EVENT, rows)
-        for step in copied.steps:
-            self._put_step(step.step_id, copied_step_values(step))
+        self._put_steps(execution.id, [copied_step_values(step) for step in copied.steps])
         for approval in copied.approvals:
             self._put_approval(approval.id, copied_approval_values(approval))
         for place in copied.places:
@@ -194,6 +201,10 @@ class SQLiteChanges:
         """Accepts that."""
         self._execute(SQL["accept-restorations"], (at, by))
 
+    def use_pieces(self, at: float) -> None:
+        """Has long arguments written in pieces from now on."""
+        self._execute(SQL["add-feature"], (PIECES, at))
+
     def _advance(
         self, batch: Batch, head: Head, events: Sequence[Written], now: float, at: str
     ) -> tuple[list[Row], Head] | None:
@@ -225,8 +236,7 @@ class SQLiteChanges:
         return Head(seq, head_hash)
 
     def _put_rows(self, batch: Batch, first_seq: int, now: float) -> None:
-        for step in batch.steps:
-            self._put_step(step.step.step_id, step_values(step, first_seq, now))
+        self._put_steps(batch.execution_id, [step_values(step, first_seq, now) for step in batch.steps])
         for approval in batch.approvals:
             self._put_approval(approval.approval.id, approval_values(approval, first_seq, now))
         for turn in batch.turns:
@@ -247,9 +257,15 @@ class SQLiteChanges:
         for row in checkpoints:
             self._connection.execute(SQL["put-checkpoint"], row)
 
-    def _put_step(self, step_id: str, values: Row) -> None:
-        if not self._execute(_PUT_STEP, values):
-            raise Stale(f"step `{step_id}` has settled meanwhile")
+    def _put_steps(self, execution_id: str, rows: list[Row]) -> None:
+        for values in rows:
+            # Looked at here: no other file is entered for short ones.
+            if len(values[ARGS]) >= LONG:
+                rows = self._pieces.put(execution_id, rows)
+                break
+        for values in rows:
+            if not self._execute(_PUT_STEP, values):
+                raise Stale(f"step `{values[0]}` has settled meanwhile")
 
     def _put_approval(self, approval_id: str, values: Row) -> None:
         if not self._execute(SQL["put-approval"], values):

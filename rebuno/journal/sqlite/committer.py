@@ -142,6 +142,7 @@ class Committer:
             if not alone:
                 self._connection.execute(SQL["release"])
             return change.answer, value, None
+        self._changes.undone()
         if alone:
             self._connection.execute(SQL["rollback"])
         else:

@@ -11,8 +11,10 @@ from typing import Final
 import apsw
 
 from rebuno.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreForeign, StoreReadOnly, StoreUnreachable
+from rebuno.journal.liveness import in_use
 from rebuno.journal.migrate import migrations
 from rebuno.journal.own_files import check_file, check_folder, check_index, kind, make_file
+from rebuno.journal.pieces import PIECES
 from rebuno.journal.sqlite.failures import named
 from rebuno.journal.sqlite.marks import check_pair, first_mark
 from rebuno.journal.sqlite.sql import SQL
@@ -75,6 +77,7 @@ def connect(path: str, *, patience: Patience, create: bool, vfs: str | None) -> 
             _prepare(connection, path, patience.seconds)
             if _migrate(connection, path, new):
                 _settle(connection, patience)
+            _use_pieces(connection, path)
         except BaseException:
             connection.close()
             raise
@@ -275,6 +278,19 @@ def _settle(connection: apsw.Connection, patience: Patience) -> None:
         patience.hurried = False
 
 
+def _use_pieces(connection: apsw.Connection, path: str) -> None:
+    """Has long arguments written in pieces from now on, unless a process of an older version may have the store open:
+    it could not read them."""
+    if connection.execute(SQL["has-feature"], (PIECES,)).fetchone() is not None:
+        return
+    try:
+        alone = not in_use(owners_folder(Path(path)))
+    except PermissionError:
+        return
+    if alone:
+        connection.execute(SQL["add-feature"], (PIECES, time.time()))
+
+
 def _migrate(connection: apsw.Connection, path: str, new: bool) -> bool:
     """Brings the schema up to date; whether there was something to do."""
     if _recognise(connection, path) == len(_MIGRATIONS):
@@ -292,6 +308,9 @@ def _migrate(connection: apsw.Connection, path: str, new: bool) -> bool:
         for migration in _MIGRATIONS[found:]:
             connection.execute(migration.sql)
             connection.pragma("user_version", migration.number)
+        if found == 0:
+            # No older version can open it.
+            connection.execute(SQL["add-feature"], (PIECES, time.time()))
         connection.pragma("application_id", APPLICATION_ID)
         if path != MEMORY:
             first_mark(connection, Path(path).resolve())

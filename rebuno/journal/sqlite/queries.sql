@@ -357,3 +357,25 @@ SELECT owner, host, pid, until FROM leaders WHERE role = ?1
 -- Gives a role to an open store.
 INSERT INTO leaders (role, owner, host, pid, until) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT DO UPDATE SET owner = ?2, host = ?3, pid = ?4, until = ?5
+
+-- name: add-piece
+-- Adds a piece of an execution's long arguments.
+INSERT INTO pieces (execution_n, number, text) VALUES ((SELECT n FROM executions WHERE id = ?1), ?2, ?3)
+
+-- name: pieces-from
+-- The pieces of an execution from a number on.
+SELECT number, text FROM pieces
+WHERE execution_n = (SELECT n FROM executions WHERE id = ?1) AND number >= ?2 ORDER BY number
+
+-- name: pieces
+-- The pieces of an execution from a number to another.
+SELECT number, text FROM pieces
+WHERE execution_n = (SELECT n FROM executions WHERE id = ?1) AND number BETWEEN ?2 AND ?3
+
+-- name: has-feature
+-- Whether something is written here that older kernels cannot read.
+SELECT 1 FROM features WHERE name = ?1
+
+-- name: add-feature
+-- From now on it is.
+INSERT INTO features (name, since) VALUES (?1, ?2) ON CONFLICT DO NOTHING

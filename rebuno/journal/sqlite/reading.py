@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 import apsw
 
 from rebuno.errors import NotFoundError, StoreCorrupt
 from rebuno.journal import resource_rows, rows, success_page
+from rebuno.journal.pieces import PIECES, joined
 from rebuno.journal.pot_records import PotState
 from rebuno.journal.pots import states
 from rebuno.journal.records import ApprovalRow, EventRow, ExecutionRow, StepRow, Tombstone
@@ -23,6 +24,8 @@ from rebuno.journal.success_page import SuccessPage
 from rebuno.journal.words import RootRow, TurnRow
 
 T = TypeVar("T")
+# What gives rows of steps.
+_STEPS: Final = frozenset({"step", "steps"})
 Value = str | float | bytes | None
 # What is answered with a row, or with a page for a handler that is resumed.
 _BRIEF: Final = frozenset({"execution", "execution-by-key", "step", "approval", "successes", "steps"})
@@ -193,6 +196,10 @@ class SQLiteReading:
         `target`, and that stand `now`; each where it is given."""
         return await self._rows(standing_grant, "standing-grants", agent_id, kind, target, now)
 
+    async def pieces_in_use(self) -> bool:
+        """Whether long arguments are stored in pieces."""
+        return bool(await self._rows(tuple, "has-feature", PIECES))
+
     async def stops(self, *, lifted: bool = False) -> list[StopRow]:
         """The standing denials, oldest first; with `lifted` those that were ended too."""
         return await self._rows(stop, "stops", int(lifted))
@@ -206,14 +213,19 @@ class SQLiteReading:
     def _read(self, record: Callable[[rows.Row], T], query: str, values: tuple[Value, ...]) -> list[T]:
         # In the thread whose turn it is.
         try:
-            found = self._connection.execute(SQL[query], values)
+            found: Iterable[rows.Row] = self._connection.execute(SQL[query], values)
         except UNFIT as error:
             raise unfit(error, self.path) from None
         try:
+            if query in _STEPS:
+                found = joined(lambda: self._connection.execute(SQL[query], values).fetchall(), self._pieces)
             return [record(row) for row in found]
         except UNFIT as error:
             message = f"the store `{self.path}` is damaged: a row cannot be read: {error}; restore a copy"
             raise StoreCorrupt(message, path=self.path) from error
+
+    def _pieces(self, execution_id: str, first: int, last: int) -> Sequence[rows.Row]:
+        return self._connection.execute(SQL["pieces"], (execution_id, first, last)).fetchall()
 
 
 def _only(found: list[T], noun: str, identity: str) -> T:

@@ -165,6 +165,10 @@ class SQLiteStore(SQLiteServed, SQLiteSealing, SQLiteNotices):
         """Accepts every restoration."""
         await self._change(partial(self._changes.accept_restored, self.now(), by))
 
+    async def use_pieces(self) -> None:
+        """Stores long arguments in pieces from now on; a second time is no change."""
+        await self._change(partial(self._changes.use_pieces, self.now()))
+
     async def spend(
         self, step_id: str, spends: Sequence[Spend | Take], instead: Sequence[Spend | Take] = ()
     ) -> Full | None:
