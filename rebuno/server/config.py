@@ -65,6 +65,8 @@ class Config:
             raise ValidationError("a server that forgets everything is for `rebuno dev`; name a file or a database")
         if self.settings.max_attempts < 1 or self.settings.deliveries < 1:
             raise ValidationError("at least one attempt, and one delivery at once, are needed")
+        if self.settings.max_keys < 1:
+            raise ValidationError("at least one API key is needed; raise `--max-keys`")
         if self.settings.unreachable_for < 0:
             raise ValidationError("an agent cannot be unreachable for less than no time")
         if self.settings.lease < SHORTEST_LEASE:

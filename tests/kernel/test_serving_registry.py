@@ -6,6 +6,7 @@ import pytest
 
 from rebuno.errors import BundleError, ConflictError, NotFoundError, ValidationError
 from rebuno.kernel.served import registry
+from rebuno.kernel.served.dispatcher import Settings
 from rebuno.kernel.served.kernel import Serving
 from rebuno.model.answer import AnswerKind
 from rebuno.policy import Source, compile_text
@@ -191,6 +192,33 @@ def test_a_key_is_good_until_it_is_rotated_or_revoked(serve: Scenario, monkeypat
         for name in (" ", "ana\u202e", "two\nlines", "аna"):
             with pytest.raises(ValidationError):
                 await w.serving.create_key(name, [])
+
+    serve(scenario)
+
+
+def test_there_are_no_more_keys_than_may_be(serve: Scenario) -> None:
+    """Also of callers at once on two replicas; a revoked key frees its place."""
+
+    async def scenario(w: World) -> None:
+        bound = [Serving(store, settings=Settings(max_keys=3)) for store in (w.stores[0], w.stores[-1])]
+        first, _ = await bound[0].create_key("first", [])
+        made = await asyncio.gather(
+            *(bound[number % 2].create_key(f"k{number}", []) for number in range(8)), return_exceptions=True
+        )
+        refused = [one for one in made if isinstance(one, BaseException)]
+        assert len(refused) >= 6
+        assert all(isinstance(one, ConflictError) and "--max-keys" in str(one) for one in refused)
+        live = [key.id for key in await w.serving.keys() if not key.revoked_at]
+        assert len(live) == 1 + len(made) - len(refused)
+        for number in range(3 - len(live)):
+            await bound[0].create_key(f"rest{number}", [])
+        before = await w.serving.keys()
+        with pytest.raises(ConflictError, match="REBUNO_MAX_KEYS"):
+            await bound[1].create_key("more", [])
+        assert await w.serving.keys() == before
+        await bound[0].rotate_key(first.id)
+        await bound[0].revoke_key(first.id)
+        await bound[1].create_key("again", [])
 
     serve(scenario)
 

@@ -90,6 +90,7 @@ SETTINGS: list[tuple[str, str, str, str, object]] = [
     ("--connections", "REBUNO_CONNECTIONS", "4", "connections", 4),
     ("--grace", "REBUNO_GRACE", "1.5", "grace", 1.5),
     ("--max-values", "REBUNO_MAX_VALUES", "200", "bounds.values", 200),
+    ("--max-keys", "REBUNO_MAX_KEYS", "5", "settings.max_keys", 5),
     ("--max-digits", "REBUNO_MAX_DIGITS", "30", "bounds.digits", 30),
 ]
 

@@ -21,6 +21,7 @@ REFUSED: list[tuple[str, Config, str]] = [
     ("a store that forgets", replace(SERVER, db=":memory:"), "rebuno dev"),
     ("no attempt", replace(SERVER, settings=Settings(max_attempts=0)), "attempt"),
     ("no delivery", replace(DEV, settings=Settings(deliveries=0)), "delivery"),
+    ("no key", replace(SERVER, settings=Settings(max_keys=0)), "API key"),
     ("a short lease", replace(SERVER, settings=Settings(lease=9.0)), "lease"),
     ("too few connections", replace(SERVER, connections=1), "connections"),
     ("dev with a token that no header carries", replace(DEV, bearer_token="é"), "header"),

@@ -17,6 +17,7 @@ from rebuno_cli.serve import options
 @options.webhooks
 @options.max_attempts
 @options.unreachable_for
+@options.max_keys
 @options.bearer_token
 @options.encrypt
 @options.key_ring
@@ -33,6 +34,7 @@ def dev(
     allow_webhook: tuple[str, ...],
     max_attempts: int,
     unreachable_for: str,
+    max_keys: int,
     bearer_token: str,
     encrypt: bool,
     key_ring: str,
@@ -61,7 +63,9 @@ def dev(
         notify=notify,
         public_url=public_url,
         settings=Settings(
-            max_attempts=max_attempts, unreachable_for=options.seconds("--unreachable-for", unreachable_for)
+            max_attempts=max_attempts,
+            unreachable_for=options.seconds("--unreachable-for", unreachable_for),
+            max_keys=max_keys,
         ),
         grace=2.0,
         encrypt=encrypt,

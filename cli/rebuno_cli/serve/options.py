@@ -191,6 +191,16 @@ max_digits = click.option(
     show_envvar=True,
     help="So many digits a number in a body may have.",
 )
+max_keys = click.option(
+    "--max-keys",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    envvar="REBUNO_MAX_KEYS",
+    show_envvar=True,
+    help="So many API keys there may be, without revoked ones.",
+)
 encrypt = click.option(
     "--encrypt",
     is_flag=True,

@@ -29,6 +29,7 @@ from rebuno_cli.serve import options
 @options.grace
 @options.max_values
 @options.max_digits
+@options.max_keys
 @options.console_hosts
 @options.console_https
 @options.console_proxies
@@ -68,6 +69,7 @@ def server(
     grace: float,
     max_values: int,
     max_digits: int,
+    max_keys: int,
     console_host: tuple[str, ...],
     console_https: bool,
     console_proxy: tuple[str, ...],
@@ -111,6 +113,7 @@ def server(
             approvals=options.seconds_or_none("--approval-timeout", approval_timeout),
             sweep=options.seconds("--cleanup-interval", cleanup_interval),
             retention=options.seconds_or_none("--retention", retention),
+            max_keys=max_keys,
         ),
         bounds=Bounds(digits=max_digits, values=max_values),
         grace=grace,

@@ -40,6 +40,7 @@ from rebuno.kernel.lifecycle.votes import expire
 from rebuno.kernel.lifecycle.waiting import at_work
 from rebuno.kernel.served.observer import Observer, Webhook
 from rebuno.kernel.served.policies import Policies
+from rebuno.kernel.served.registry import MOST_KEYS
 from rebuno.model.execution import ExecutionStatus
 
 logger: Final = logging.getLogger("rebuno")
@@ -75,7 +76,7 @@ class Settings:
     once at most; `lease` is an agent's where it names none. An execution is cancelled `deadline` after it was created,
     and a question whose rule does not say for how long it stands expires after `approvals` (None: never). It looks for
     work every `poll` and sweeps every `sweep`; executions are kept for `retention` after their end (None: for ever).
-    All in seconds."""
+    All in seconds. There are `max_keys` API keys at most, without those that were revoked."""
 
     max_attempts: int = 20
     unreachable_for: float = 24 * 3600.0
@@ -88,6 +89,7 @@ class Settings:
     poll: float = 0.5
     sweep: float = 2.0
     retention: float | None = None
+    max_keys: int = MOST_KEYS
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ T = TypeVar("T")
 # For how long what was read is believed, in seconds.
 FRESH: Final = 1.0
 SHORTEST_LEASE: Final = 10.0
+# Keys that are not revoked.
+MOST_KEYS: Final = 10_000
 # What an agent says of itself in a header, and others in a path.
 _ID: Final = re.compile(r"[A-Za-z0-9](?:[!-.0-~ ]*[!-.0-~])?", re.ASCII)
 _LONGEST_LEASE: Final = 86_400.0
@@ -68,8 +70,9 @@ class Cached(Generic[T]):
 class Registry:
     """Agents and API keys. Every method may raise a `StoreError`."""
 
-    def __init__(self, store: ServedStore) -> None:
+    def __init__(self, store: ServedStore, *, max_keys: int = MOST_KEYS) -> None:
         self._store = store
+        self._max_keys = max_keys
         self._agents: Cached[AgentRow] = Cached()
         self._keys: Cached[ApiKeyRow] = Cached()
 
@@ -124,7 +127,8 @@ class Registry:
     # ---------------------------------------------------------------- keys
 
     async def create_key(self, name: str, scopes: Sequence[str], agents: Sequence[str] = ()) -> tuple[ApiKeyRow, str]:
-        """A new key and its token. It is bound to these agents, or to none. Raises `ValidationError`."""
+        """A new key and its token. It is bound to these agents, or to none. Raises `ValidationError`, and
+        `ConflictError` where there are as many keys as there may be."""
         if not name.strip():
             raise ValidationError("the key's name is blank")
         check_name("key's name", name)
@@ -137,7 +141,14 @@ class Registry:
             scopes = (*(f"{OF_BOUND}{scope}" for scope in scopes), *bound)
         token = _token()
         key = ApiKeyRow(str(uuid_utils.uuid7()), name, tuple(scopes), _hash(token), self._store.now())
+        if await self._live_keys() >= self._max_keys:
+            raise self._too_many_keys()
         await self._store.put_key(key)
+        # INVARIANT: of callers at once the last to write sees the keys of all others, so that no more are left than may
+        # be. Those that meet at the last place may all be refused.
+        if await self._live_keys() > self._max_keys:
+            await self._store.put_key(replace(key, revoked_at=self._store.now()))
+            raise self._too_many_keys()
         return key, token
 
     async def keys(self) -> list[ApiKeyRow]:
@@ -168,6 +179,15 @@ class Registry:
         if not key.revoked_at:
             await self._store.put_key(replace(key, revoked_at=self._store.now()))
         self._keys.forget()
+
+    async def _live_keys(self) -> int:
+        return sum(not key.revoked_at for key in await self._store.keys())
+
+    def _too_many_keys(self) -> ConflictError:
+        return ConflictError(
+            f"there are as many keys as there may be ({self._max_keys}); revoke one, or raise `--max-keys`"
+            " (REBUNO_MAX_KEYS)"
+        )
 
     async def _find(self, key_id: str) -> ApiKeyRow:
         for key in await self._store.keys():

@@ -58,7 +58,7 @@ class Replica:
         self._settings = settings or Settings()
         self._observer = observer or Observer()
         self._policies = Policies(store, layers, permits=permissive, shadows=shadows)
-        self._registry = Registry(store)
+        self._registry = Registry(store, max_keys=self._settings.max_keys)
         self._streams = Streams(store)
         self._readiness = Readiness(store)
         self._follow_up = FollowUp(store, self._wake, self._observer)
