@@ -131,13 +131,16 @@ class _TargetTeller:
     async def _send(self, due: NoticeRow) -> bool:
         """Whether there was still something to tell."""
         asked = await self._operator.approval(due.approval_id)
-        agent = (await self._store.execution(asked.execution_id)).agent_id
+        execution = await self._store.execution(asked.execution_id)
+        agent, with_args = execution.agent_id, self._target.args
+        if execution.seal and self._store.seals_whole(execution.id):
+            # Nothing of what is encrypted leaves the store in the clear; the console shows it.
+            asked.message, asked.rationale, with_args = "", "", False
         if due.stage in (NoticeStage.HALF, NoticeStage.NEARLY) and asked.status != "pending":
             return False
         target = self._target
-        await tell(
-            self._http, target, compose(due, asked, agent, template=target.text, base=self._base, with_args=target.args)
-        )
+        notice = compose(due, asked, agent, template=target.text, base=self._base, with_args=with_args)
+        await tell(self._http, target, notice)
         return True
 
     async def _failed(self, due: NoticeRow, error: RebunoError) -> None:

@@ -14,6 +14,7 @@ import yaml
 
 import rebuno
 from rebuno.policy import compile_text
+from rebuno.sealing import files
 from tests.embedded.support import in_loop
 from tests.notices.asking import POLICY, letter
 from tests.notices.receiver import SECRET, Receiver, receiving
@@ -183,6 +184,20 @@ async def test_arguments_can_be_left_out_and_events_chosen(tmp_path: Path, recei
     (told,) = receiver.bodies
     assert (told["event"], told["question"]["status"]) == ("question.answered", "granted")
     assert "bob" not in json.dumps(told)
+
+
+@in_loop
+async def test_notices_of_what_is_encrypted_hold_none_of_it(tmp_path: Path, receiver: Receiver) -> None:
+    """No argument, no message, no rationale: who is told looks at the question itself."""
+    file = _file(tmp_path, _hook(receiver))
+    ring = files.create(tmp_path / "ring", now=0.0)
+    policy = compile_text(POLICY)
+    async with rebuno.open(tmp_path / "a.db", policy=policy, notify=file, encrypt=True, key_ring=ring) as kernel:
+        ran = await kernel.run(letter, {"to": "hunter2"}, id="one", agent="clerk")
+        await kernel.operator.grant(ran.approvals[0].id, decided_by="ann", rationale="hunter2 is fine")
+        await _until_bodies(receiver, 2)
+    assert {told["event"] for told in receiver.bodies} == {"question.asked", "question.answered"}
+    assert "hunter2" not in json.dumps(receiver.bodies)
 
 
 async def _until_bodies(receiver: Receiver, number: int) -> None:
