@@ -164,7 +164,7 @@ class _Keep:
 
 
 def _opened(path: Path) -> BufferedReader:
-    """A regular file to be read: whoever puts a link or a pipe in its place meanwhile leads nowhere, and holds up
+    """A regular file to be read: a link or a pipe that is put in its place meanwhile leads nowhere, and holds up
     nobody."""
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
