@@ -74,7 +74,7 @@ ELSEWHERE: Final = {
     "audit tail", "audit verify", "audit keygen", "key create", "key rotate", "key rm", "exec import",
     "exec create", "exec watch", "policy set", "verify", "policy prove", "tools schemas", "exec replay",
     "policy suggest",
-    "keyring create", "keyring ls", "keyring rotate", "exec erase",
+    "store finish-upgrade", "keyring create", "keyring ls", "keyring rotate", "exec erase",
     "agent add", "agent rm", "agent get", "exec cancel", "exec sweep", "exec retry", "exec fork", "exec say",
     "approval grant", "approval deny",
     "grant rm", "store restore", "store mark-restored", "store accept-restore", "stop", "stop lift",
