@@ -53,7 +53,7 @@ def test_an_explanation_shows_every_layer() -> None:
     assert "allow  by rule all of bundle agent" in done.out
     assert "asks for" not in done.out
     done = rebuno("policy", "explain", "agent.rbp", "--layer", "org.rbp", "--target", "mail")
-    asked = "a limit of 5 in 3,600 s for each execution, else rate_limited (rule all of bundle agent)"
+    asked = "a limit of 5 in 1h for each execution, else rate_limited (rule all of bundle agent)"
     assert f"asks for {asked}" in done.out.replace("\n", " ")
 
 
