@@ -1,4 +1,4 @@
-"""What else reads and removes what is encrypted: the console, audits, backtests, sweeps, and whoever writes into the
+"""What else reads and removes what is encrypted: the console, audits, backtests, sweeps, and one who writes into the
 store behind its back."""
 
 import asyncio

@@ -199,6 +199,7 @@ def test_the_story_as_json_has_the_documented_keys() -> None:
         "rate_limited",
         "failure",
         "turns",
+        "resources",
     ]
     assert list(data["attempts"][0]) == [
         "attempt",

@@ -98,12 +98,15 @@ def test_an_agent_keeps_to_its_own_executions() -> None:
                 "publish": {"seq": 0, "data": "d"},
                 "complete": {"output": 1},
                 "fail": {"error": "e"},
+                "register_resource": {"key": "k", "driver_id": "d"},
+                "bind_resource": {"binding": "b"},
+                "publish_checkpoints": {},
                 "set_metadata": {"description": "d", "input_schema": None, "output_schema": None},
             }
             for endpoint in ENDPOINTS:
                 if endpoint.who in (Who.AGENT, Who.EITHER):
                     id = "agent" if endpoint.path.startswith("/v0/agents") else begun["id"]
-                    path = endpoint.path.replace("{id}", id).replace("{step_id}", step)
+                    path = endpoint.path.replace("{id}", id).replace("{step_id}", step).replace("{key}", "k")
                     body = bodies.get(endpoint.handle.__name__, b"")
                     answer = await other.send(endpoint.method, path, body)
                     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), endpoint.path

@@ -171,7 +171,8 @@ class Agents(Replica):
                     raise ConflictError(f"the step `{step.step_id}` does not execute: it is {step.status.value}")
             if attempt.seals is not None:
                 delta = Delta(step_id=delta.step_id, seq=delta.seq, data=attempt.seals.piece(delta.step_id, delta.data))
-        if delta.data:
+        # Of sealed output nothing may be left to tell yet.
+        if delta.data or attempt.seals is None:
             await self._streams.publish(execution_id, delta)
 
     async def set_metadata(
