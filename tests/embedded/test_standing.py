@@ -1,7 +1,9 @@
 """F23 on the command line, embedded and over HTTP: `once`, `execution` and `agent` cover what they say."""
 
+import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +32,28 @@ async def send(to: str, amount: int) -> str:
 async def payer(to: str, amount: int) -> str:
     await list_payees()
     return str(await send(to=to, amount=amount))
+
+
+def test_where_grants_are_looked_up_no_sibling_overtakes_the_question(tmp_path: Path) -> None:
+    """F15 for an agent that has a grant which does not cover the call: what follows the question waits for its answer,
+    and each note is made once."""
+    (tmp_path / "house.rbp").write_text(POLICY + 'rule note { allow tool "standing_note" }\n')
+    place: dict[str, Any] = {"path": tmp_path / "a.db", "policy": tmp_path / "house.rbp", "agent": "payer"}
+    made: list[str] = []
+    note = rebuno.tool("standing_note", idempotency="at_most_once")(made.append)
+
+    async def siblings() -> None:
+        await asyncio.gather(note("first"), send("XX", 41), note("second"))
+
+    [asked] = rebuno.run_sync(payer, {"to": "DE75", "amount": 40}, id="given", **place).approvals
+    how = ("--scope", "agent", "--for", "7d", "--db", str(tmp_path / "a.db"))
+    assert command("approval", "grant", asked.id, *how).code == 0
+    for _ in range(2):
+        blocked = rebuno.run_sync(siblings, id="siblings", **place)
+        assert (blocked.status, made) == ("blocked", ["first"])
+    assert command("approval", "grant", blocked.approvals[0].id, "--db", str(tmp_path / "a.db")).code == 0
+    assert rebuno.run_sync(siblings, id="siblings", **place).status == "completed"
+    assert sorted(made) == ["first", "second"]
 
 
 def test_the_command_gives_lists_and_takes_back(tmp_path: Path) -> None:

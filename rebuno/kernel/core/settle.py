@@ -110,6 +110,7 @@ def _settle_new(attempt: Attempt, step: Identified, decision: Decision) -> Route
         decision.verdict is Verdict.APPROVAL
         or decision.obligations
         or attempt.blocked
+        or attempt.asking is not None
         or recorded.unvisited
         or recorded.unknown
         or execution.forked_from
